@@ -1,0 +1,14 @@
+"""labkit: why LLM inference is slow, measured on your own machine.
+
+    records     the vocabulary: a Trace of steps, its metrics, JSON and CSV
+    roofline    bytes and FLOPs from a model's shape, and the time they must take
+    catalog     shapes of models and data of machines, from data/
+    models      loads a model, or builds one from its shape; says what fits
+    generate    naive, cached, preallocated: iterators of tokens, without a clock
+    measure     the clock: warm-up, synchronising, one Step for each token
+    figures     records to Plotly figures
+    grading     checks of the exercises
+    ui          the panels of the lessons
+
+`python -m labkit --help` runs the same measurements without a notebook.
+"""
