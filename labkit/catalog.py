@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from labkit.records.machine import Machine
-from labkit.records.model_shape import Experts, Mla, ModelShape
+from .records.machine import Machine
+from .records.model_shape import Experts, Mla, ModelShape
 
 # The repository's root: `pip install -e .` leaves the package in its checkout.
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -30,7 +30,7 @@ def models() -> dict[str, ModelShape]:
 @cache
 def machines() -> dict[str, Machine]:
     """All known machines by name. Raises ValueError that names the row and what is wrong."""
-    return read_rows(DATA / "machines.json", lambda row: Machine(**row))
+    return read_rows(DATA / "machines.json", machine_from)
 
 
 def model(name: str) -> ModelShape:
@@ -48,6 +48,14 @@ def shape_from(row: dict) -> ModelShape:
     experts, mla = row.get("experts"), row.get("mla")
     nested = {"experts": experts and Experts(**experts), "mla": mla and Mla(**mla)}
     return ModelShape(**(row | nested))
+
+
+def machine_from(row: dict) -> Machine:
+    """A machine from a JSON object. Raises ValueError for one without a peak or a bandwidth."""
+    machine = Machine(**row)
+    if not machine.peak_flops_per_s or machine.bandwidth_bytes_per_s is None:
+        raise ValueError("add peak_flops_per_s for one dtype at least, and bandwidth_bytes_per_s")
+    return machine
 
 
 def read_rows(path: Path, build: Callable[[dict], Row]) -> dict[str, Row]:

@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from transformers import AutoConfig, PreTrainedConfig
 
-from labkit.records.model_shape import Experts, Mla, ModelShape
+from ..records.model_shape import Experts, Mla, ModelShape
 
 
 @dataclass(frozen=True)

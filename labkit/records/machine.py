@@ -1,7 +1,7 @@
-"""A machine as its datasheet states it, and the roofs as a probe measured them.
+"""A machine as its datasheet states it, and its roofs as a probe measured them.
 
 The datasheet gives what the silicon could do at best; a program reaches less, and only the probe
-knows how much. Both are rates: neither knows what a model asks of them.
+knows how much. Neither knows what a model asks of them.
 """
 
 from __future__ import annotations
@@ -11,29 +11,28 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Machine:
-    """One accelerator or one CPU socket, from its datasheet.
+    """One accelerator or one CPU: what its datasheet states, or what the system reports.
 
     `peak_flops_per_s` maps a dtype's name to the *dense* peak: no structured sparsity, 32-bit
-    accumulation where the datasheet tells them apart. `device` is torch's word ("cuda" also for
-    ROCm). `cores` are CPU cores. `cache_bytes` is the last-level cache, None if unknown.
+    accumulation where the datasheet tells them apart; empty where unknown. `device` is torch's word
+    ("cuda" also for ROCm). `cores` are CPU cores or a GPU's multiprocessors, `cache_bytes` is the
+    last-level cache. None: unknown.
     """
 
     name: str
     device: str  # "cpu", "cuda" or "mps"
     memory_bytes: int
-    bandwidth_bytes_per_s: float
-    peak_flops_per_s: dict[str, float] = field(hash=False)
     cores: int | None = None
     cache_bytes: int | None = None
+    bandwidth_bytes_per_s: float | None = None
+    peak_flops_per_s: dict[str, float] = field(default_factory=dict, hash=False)
     source: str = ""
 
     def __post_init__(self) -> None:
         if self.device not in ("cpu", "cuda", "mps"):
             raise ValueError(f"{self.name}: device is {self.device!r}; use cpu, cuda or mps")
-        if not self.peak_flops_per_s:
-            raise ValueError(f"{self.name}: give peak_flops_per_s for one dtype at least")
-        rates = [self.memory_bytes, self.bandwidth_bytes_per_s, *self.peak_flops_per_s.values()]
-        if min(rates) <= 0:
+        rates = [*self.peak_flops_per_s.values(), self.memory_bytes, self.bandwidth_bytes_per_s]
+        if any(rate is not None and rate <= 0 for rate in rates):
             raise ValueError(f"{self.name}: memory, bandwidth and peaks must be above 0")
 
 

@@ -45,8 +45,8 @@ class ModelShape:
 
     `family` is transformers' `model_type`. `window` is the sliding window in tokens and
     `window_layers` says how many of the layers have it; the others attend to everything. With
-    `mla`, `head_dim` is a query's length (`nope_dim + rope_dim`) and `kv_heads` equals `heads`. Raises ValueError for a
-    shape that no model can have.
+    `mla`, `head_dim` is a query's length (`nope_dim + rope_dim`) and `kv_heads` equals `heads`.
+    Raises ValueError for a shape that no model can have.
     """
 
     name: str
