@@ -42,7 +42,7 @@ class Arm:
 class Setup:
     """What all arms of a comparison share. `decode` turns one token id into its text."""
 
-    shape: ModelShape
+    shape: ModelShape | None
     settings: Settings
     machine: Machine
     device: torch.device

@@ -57,6 +57,7 @@ class Settings:
 
     prompt_tokens: int
     new_tokens: int
+    model: str = "unknown"
     batch: int = 1
     dtype: str = "float32"
     attention: str = "sdpa"
@@ -79,7 +80,7 @@ class Trace:
     """
 
     arm: str
-    model: ModelShape
+    model: ModelShape | None  # None: a family whose shape the lab can't read
     settings: Settings
     machine: Machine
     steps: tuple[Step, ...]

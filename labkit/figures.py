@@ -1,0 +1,130 @@
+"""Records to Plotly figures: pure functions, usable without a widget.
+
+Each live chart is drawn from `Curve`s: the figure is built once, and while a run goes on only the
+curves' points are replaced. Colours are Okabe-Ito's, told apart by dash and marker too; the
+background is transparent and the ink mid-grey, so that both themes of JupyterLab can carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from .records import Trace
+
+INK = "#808080"
+GRID = "rgba(128,128,128,0.25)"
+# arm -> (colour, dash)
+STYLE = {
+    "naive": ("#D55E00", "solid"),
+    "cached": ("#0072B2", "dash"),
+    "preallocated": ("#009E73", "dot"),
+}
+ARMS = tuple(STYLE)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The points of one line. `uid` names the line in its figure; arrays are float64 (n,)."""
+
+    uid: str
+    x: np.ndarray
+    y: np.ndarray
+    text: tuple[str, ...] = ()
+    visible: bool = True
+
+
+def shown(text: str) -> str:
+    """A token's text for a hover label: spaces and line ends made visible, HTML made harmless."""
+    return escape(text.replace("\n", "⏎").replace(" ", "␣"))
+
+
+def race_curves(traces: Sequence[Trace]) -> list[Curve]:
+    """Two curves for each arm: tokens per second, and ms per token, over the token's number."""
+    by_arm = {trace.arm: trace for trace in traces}
+    return [curve for arm in ARMS for curve in _arm_curves(arm, by_arm.get(arm))]
+
+
+def _arm_curves(arm: str, trace: Trace | None) -> list[Curve]:
+    steps = trace.steps if trace else ()
+    number = np.arange(1, len(steps) + 1, dtype="f8")
+    step_s = np.array([step.wall_ns for step in steps], dtype="f8") * 1e-9
+    batch = trace.settings.batch if trace else 1
+    text = tuple(shown(step.texts[0]) for step in steps)
+    visible = trace is not None
+    return [
+        Curve(f"{arm}-rate", number, batch / step_s, text, visible),
+        Curve(f"{arm}-ms", number, step_s * 1e3, text, visible),
+    ]
+
+
+def race(traces: Sequence[Trace] = (), new_tokens: int | None = None) -> go.Figure:
+    """Naive against cached: tokens per second above, ms per token below."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09)
+    for curve in race_curves(traces):
+        figure.add_trace(_line(curve), row=1 if curve.uid.endswith("rate") else 2, col=1)
+    figure.update_yaxes(title="tokens per second", row=1, col=1)
+    figure.update_yaxes(title="ms per token", row=2, col=1)
+    figure.update_xaxes(title="token number (1 is the prefill's)", row=2, col=1)
+    _plain(figure, height=460)
+    figure.update_layout(race_layout(traces, new_tokens))
+    return figure
+
+
+def race_layout(traces: Sequence[Trace], new_tokens: int | None = None) -> dict:
+    """What of the layout changes with the run: the title, which says where, and the x range."""
+    longest = max((len(trace.steps) for trace in traces), default=0)
+    span = [0, max(new_tokens or longest, 2) + 0.5]
+    return {"title.text": provenance(traces), "xaxis.range": span, "xaxis2.range": span}
+
+
+def provenance(traces: Sequence[Trace]) -> str:
+    """Measured or recorded, what, and on which machine: every chart of a run says so."""
+    if not traces:
+        return "nothing measured yet"
+    first = traces[0]
+    return escape(
+        f"{first.origin} on {first.machine.name} ({first.machine.device}) · {first.settings.model} · "
+        f"{first.settings.dtype} · prompt of {first.settings.prompt_tokens} tokens"
+    )
+
+
+def _line(curve: Curve) -> go.Scatter:
+    arm, quantity = curve.uid.rsplit("-", 1)
+    color, dash = STYLE[arm]
+    unit = "tokens/s" if quantity == "rate" else "ms"
+    return go.Scatter(
+        uid=curve.uid,
+        x=curve.x,
+        y=curve.y,
+        text=curve.text,
+        visible=curve.visible,
+        name=arm,
+        legendgroup=arm,
+        showlegend=quantity == "rate",
+        mode="lines",
+        line={"color": color, "dash": dash, "width": 2.5},
+        hovertemplate=f"token %{{x}}: %{{text}}<br>%{{y:.1f}} {unit}<extra>{arm}</extra>",
+    )
+
+
+def _plain(figure: go.Figure, height: int) -> None:
+    """The look that all figures share."""
+    figure.update_layout(
+        template="none",
+        height=height,
+        margin={"l": 64, "r": 16, "t": 64, "b": 48},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": INK, "size": 13},
+        title={"font": {"size": 13}, "x": 0, "xanchor": "left", "xref": "paper", "y": 0.97},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+        hoverlabel={"font": {"size": 13}},
+    )
+    figure.update_xaxes(gridcolor=GRID, zerolinecolor=GRID, linecolor=INK)
+    figure.update_yaxes(gridcolor=GRID, zerolinecolor=GRID, rangemode="tozero", automargin=True)

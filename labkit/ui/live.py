@@ -1,0 +1,58 @@
+"""A Plotly figure that grows while a run goes on, and that a reloaded page finds as it is.
+
+FigureWidget has no message for "append": each update sends whole arrays, in four messages. So
+updates are few (`Pace`), carry float64 arrays (sent as raw bytes), and touch all curves in one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from time import monotonic
+
+import plotly.graph_objects as go
+
+from ..figures import Curve
+
+UPDATES_PER_S = 8
+
+
+class LiveFigure(go.FigureWidget):
+    """A FigureWidget whose state, when a page asks for it, is the figure as it is now.
+
+    Plotly sends changes as they come but keeps the state of the last display for pages that open
+    later; a page reloaded during a run would show an empty chart.
+    """
+
+    def get_state(self, key=None, drop_defaults=False):
+        state = super().get_state(key, drop_defaults)
+        now = {"_widget_data": self._data, "_widget_layout": self._layout_obj._props}
+        for name in state.keys() & now.keys() if key is None else ():
+            state[name] = self.trait_metadata(name, "to_json")(deepcopy(now[name]), self)
+        return state
+
+    def show_curves(self, curves: Iterable[Curve], layout: dict) -> None:
+        """Gives each curve of the figure the points of the `Curve` with its uid, in one update."""
+        by_uid = {trace.uid: trace for trace in self.data}
+        with self.batch_update():
+            for curve in curves:
+                by_uid[curve.uid].update(
+                    x=curve.x, y=curve.y, text=curve.text, visible=curve.visible
+                )
+            for path, value in layout.items():
+                if self.layout[path] != value:
+                    self.layout[path] = value
+
+
+class Pace:
+    """Says when the next update is due: the first at once, then `UPDATES_PER_S` at most."""
+
+    def __init__(self, per_s: float = UPDATES_PER_S, clock=monotonic):
+        self._gap_s, self._clock, self._next_s = 1 / per_s, clock, float("-inf")
+
+    def due(self) -> bool:
+        now_s = self._clock()
+        if now_s < self._next_s:
+            return False
+        self._next_s = now_s + self._gap_s
+        return True
