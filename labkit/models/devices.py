@@ -32,8 +32,8 @@ def default_device() -> torch.device:
 def dtypes(device: torch.device) -> tuple[torch.dtype, ...]:
     """The formats worth using on `device`, its default first.
 
-    float32 comes first on a CPU: most CPUs lack fast 16-bit arithmetic, so there bfloat16 only saves
-    memory. GPUs without native bfloat16 (before Ampere) get float16.
+    float32 comes first on a CPU: most CPUs lack fast 16-bit arithmetic, so there bfloat16 only
+    saves memory. GPUs without native bfloat16 (before Ampere) get float16.
     """
     if device.type == "cpu":
         return torch.float32, torch.bfloat16

@@ -20,8 +20,8 @@ LAYOUTS = ("fast", "plain")
 def cpu_layout(model: nn.Module) -> int:
     """Store each tall linear weight column by column, in place; returns how many were changed.
 
-    A weight shared by two modules (a tied output head) is one storage and is turned once. Peak extra
-    memory: one copy of the largest matrix. `load(..., layout="plain")` leaves the weights alone.
+    A weight shared by two modules (a tied output head) is one storage and is turned once. Peak
+    extra memory: the largest matrix once more. `load(..., layout="plain")` leaves them all alone.
     """
     weights = {
         id(module.weight): module.weight

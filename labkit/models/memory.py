@@ -27,7 +27,7 @@ def free_bytes(device: torch.device) -> int:
 
 
 def _cached_bytes(device: torch.device) -> int:
-    """Bytes torch's allocator holds for reuse: the driver calls them taken, the next tensor gets them."""
+    """Bytes torch's allocator keeps for reuse: taken for the driver, free for the next tensor."""
     return torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
 
 

@@ -40,7 +40,7 @@ class HubText:
         )["input_ids"]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; a lone token that is half a character shows as "\N{REPLACEMENT CHARACTER}"."""
+        """The text of `ids`; half a character shows as a replacement character."""
         return self.tokenizer.decode(list(ids), clean_up_tokenization_spaces=False)
 
 

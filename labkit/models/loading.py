@@ -1,0 +1,190 @@
+"""One function from a name to a model in memory, whatever the name stands for.
+
+Three kinds: "text" is the default model with real weights, downloaded once; "shape" is a known
+model's shape with random weights, built on the device without a download; "hub" is anything else, a
+Hugging Face id or a local folder. What the model is used for is unknown here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from labkit import catalog
+from labkit.models import fit, hub
+from labkit.models.devices import dtype_name, resolve_device, resolve_dtype
+from labkit.models.errors import OutOfMemory, TooLarge
+from labkit.models.layout import cpu_layout, wants_cpu_layout
+from labkit.models.memory import free_bytes, is_out_of_memory, release_memory
+from labkit.models.store import Store, cache_folder
+from labkit.models.text import ByteText, Text
+from labkit.models.wheel import Progress
+from labkit.records.model_shape import ModelShape
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
+
+DEFAULT = "SmolLM2-135M-Instruct"
+DEFAULT_SHAPE = "SmolLM2-135M"  # the catalogue's name for the same shape with random weights
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model ready to generate: in eval mode, on `device`, in `dtype`.
+
+    `shape` is None for a family the lab can't count: it runs, but nothing can be predicted for it.
+    """
+
+    model: PreTrainedModel
+    tokenizer: Text
+    shape: ModelShape | None
+    name: str
+    kind: str  # "text", "shape" or "hub"
+    device: torch.device
+    dtype: torch.dtype
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How to build: what `load` was asked for, resolved."""
+
+    name: str
+    device: torch.device
+    dtype: torch.dtype
+    attention: str
+    seed: int
+    progress: Progress
+
+
+def choices() -> dict[str, ModelShape]:
+    """Every model that can be loaded without knowing a hub id: the default, then all shapes."""
+    default = replace(catalog.model(DEFAULT_SHAPE), name=DEFAULT)
+    return {DEFAULT: default, **catalog.models()}
+
+
+def load(
+    name: str = DEFAULT,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | str | None = None,
+    progress: Progress | None = None,
+    *,
+    attention: str = "sdpa",
+    layout: str = "fast",
+    seed: int = 0,
+) -> Loaded:
+    """Load or build the model called `name`; None means this machine's default device and dtype.
+
+    `progress(stage, fraction)` is called meanwhile, with None where no fraction is known; whatever
+    it raises ends the work cleanly. `seed` decides random weights. Raises ModelError with a remedy.
+    """
+    where = resolve_device(device)
+    what = resolve_dtype(dtype, where)
+    turn = wants_cpu_layout(layout, where, what)
+    choice = Choice(name, where, what, attention, seed, progress or (lambda stage, fraction: None))
+    try:
+        with _quiet():
+            loaded = _build(choice)
+        if turn:
+            cpu_layout(loaded.model)
+        choice.progress("ready", 1.0)
+        return loaded
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        reason = hub.first_line(error)
+    # Out of the except block, the traceback is gone, and with it what it kept in memory.
+    release_memory(where)
+    raise OutOfMemory(
+        f"{name} in {dtype_name(what)} ran out of memory on {where} while loading ({reason}); what "
+        "was there is freed. Load a smaller model or dtype, or end other programs that use memory."
+    )
+
+
+def _build(choice: Choice) -> Loaded:
+    if choice.name == DEFAULT:
+        folder = Store(cache_folder()).folder(DEFAULT, choice.progress)
+        return _from_files(choice, str(folder), "text")
+    if choice.name in catalog.models():
+        return _from_shape(choice, catalog.model(choice.name))
+    return _from_files(choice, choice.name, "hub")
+
+
+def _from_shape(choice: Choice, shape: ModelShape) -> Loaded:
+    """Random weights made on the device itself: an 8B never passes through the CPU's memory."""
+    from transformers import AutoModelForCausalLM
+
+    from labkit.models.shapes import config_of
+
+    _refuse_too_large(choice, fit.fits(shape, choice.dtype, choice.device, 1, 0))
+    choice.progress("building", None)
+    with _seeded(choice.seed, choice.device), torch.device(choice.device):
+        model = AutoModelForCausalLM.from_config(
+            config_of(shape), dtype=choice.dtype, attn_implementation=choice.attention
+        )
+    model.generation_config.eos_token_id = None  # no token of random weights ends a text
+    return _loaded(choice, model, ByteText(shape.vocab), shape, "shape")
+
+
+def _from_files(choice: Choice, source: str, kind: str) -> Loaded:
+    """Real weights from a folder or a hub repository."""
+    local = Path(source).is_dir()
+    choice.progress("reading", None)
+    config = hub.read_config(source, list(choices()), local)
+    size = fit.parameters_of(config) * choice.dtype.itemsize
+    smaller = "Load a smaller model or, from float32, a 16-bit dtype."
+    _refuse_too_large(choice, fit.Fit(size, 0, 0, free_bytes(choice.device), smaller))
+    choice.progress("loading", None)
+    model = hub.read_model(source, config, choice.device, choice.dtype, choice.attention, local)
+    tokenizer = hub.read_text(source, model, local)
+    return _loaded(choice, model, tokenizer, _shape_or_none(config, choice.name), kind)
+
+
+def _loaded(choice: Choice, model, tokenizer: Text, shape: ModelShape | None, kind: str) -> Loaded:
+    return Loaded(model.eval(), tokenizer, shape, choice.name, kind, choice.device, choice.dtype)
+
+
+def _shape_or_none(config: PreTrainedConfig, name: str) -> ModelShape | None:
+    from labkit.models.shapes import shape_of
+
+    try:
+        return shape_of(config, name)
+    except ValueError:  # a family or a variant that the lab has no words for
+        return None
+
+
+def _refuse_too_large(choice: Choice, needed: fit.Fit) -> None:
+    if not needed.ok:
+        what = f"{choice.name} in {dtype_name(choice.dtype)}"
+        raise TooLarge(f"{what} is too large for {choice.device}: {needed}")
+
+
+# ------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Random numbers from `seed`, and the caller's own sequence untouched afterwards."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers' progress bars and advice off stderr; errors still come as exceptions."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
