@@ -38,10 +38,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Roofs:
-    """Rates that a program can reach on a machine. None: unknown.
+    """Rates that a program can reach on a machine. None, or a dtype that is absent: unknown.
 
-    `overhead_s` is the host's own time for one forward pass: Python, dispatch, kernel launches.
-    `spread` is the relative half-width of the probe's repeats, 0.05 for ±5 %.
+    `copy_bytes_per_s` counts what a copy reads plus what it writes. `overhead_s` is the host's own
+    time for one forward pass: Python, dispatch, kernel launches. `spread` is the relative
+    half-width of the probe's repeats, 0.05 for ±5 %.
     """
 
     device: str  # "cpu", "cuda" or "mps"
@@ -54,5 +55,5 @@ class Roofs:
 
     @property
     def overlaps(self) -> bool:
-        """True where the host queues work ahead of the device, so their times overlap."""
+        """True where the host queues work ahead of the device, so that their times overlap."""
         return self.device != "cpu"
