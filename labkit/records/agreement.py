@@ -8,6 +8,7 @@ be as good as tied, and the arms may then part without either being wrong.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from .trace import Trace
 
@@ -44,7 +45,7 @@ def agreement(one: Trace, other: Trace) -> Agreement:
     pairs = list(zip(one.steps, other.steps, strict=False))
     for place, (a, b) in enumerate(pairs):
         if a.token_ids != b.token_ids:
-            gap = min(step.top2_gap if step.top2_gap is not None else float("inf") for step in (a, b))
-            tie = gap <= TIE_GAP.get(one.settings.dtype, 0.0)
+            gaps = [step.top2_gap for step in (a, b) if step.top2_gap is not None]
+            tie = min(gaps, default=inf) <= TIE_GAP.get(one.settings.dtype, -1.0)
             return Agreement(len(pairs), place, tie)
     return Agreement(len(pairs))

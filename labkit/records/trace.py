@@ -76,7 +76,7 @@ class Trace:
     """The steps of one arm (naive, cached, …) with what was run, where, and with which versions.
 
     `first_call_ns` is what the very first pass of the arm cost, before the warm-up made it fast; it
-    is no part of `steps`. `origin` is "measured" here, or "recorded" when it was loaded from a file.
+    is no part of `steps`. `origin` is "measured" here, or "recorded" when loaded from a file.
     """
 
     arm: str
@@ -118,7 +118,7 @@ class Trace:
     @property
     def tokens_per_s(self) -> float | None:
         """Output tokens of the whole batch for each second, the prefill's time included."""
-        return len(self.steps) * self.settings.batch / self.total_s if self.steps else None
+        return len(self.steps) * self.settings.batch / self.total_s if self.total_s else None
 
     @property
     def decode_tokens_per_s(self) -> float | None:
