@@ -35,7 +35,7 @@ class BadRequest(ValueError):
     """Nothing can be generated from this; the message says what to change."""
 
 
-# ---- picking a token ------------------------------------------------------------------------------
+# ---- picking a token ----------------------------------------------------------------------------
 
 
 def greedy(logits: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ def sampler(
     temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None, seed: int = 0
 ) -> Pick:
     """A seeded `Pick`: the same seed draws the same tokens. Temperature 0 is greedy."""
-    if temperature < 0:
+    if not temperature >= 0:  # NaN too
         raise BadRequest("temperature must be 0 (greedy) or more")
     if (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
         raise BadRequest("top_k must be 1 or more, and top_p above 0 and at most 1")
@@ -81,16 +81,16 @@ def sampler(
     return pick
 
 
-# ---- one forward pass -----------------------------------------------------------------------------
+# ---- one forward pass ---------------------------------------------------------------------------
 
 
 def last_logits(
     model, ids: Tensor, mask: Tensor | None = None, past: int = 0, cache: Cache | None = None
 ) -> Tensor:
-    """Runs `ids` (B, q), which follow `past` cached positions; the last position's logits (B, vocab).
+    """Runs `ids` (B, q) after `past` cached positions; the last position's logits (B, vocab).
 
-    `mask` (B, past + q) is 1 where a token is real, 0 where the left is padded; None without padding.
-    Positions count real tokens only, so that a padded row computes what it would alone.
+    `mask` (B, past + q) is 1 where a token is real, 0 where the left is padded; None without
+    padding. Positions count real tokens only, so that a padded row computes what it would alone.
     """
     if mask is None:
         positions = torch.arange(past, past + ids.shape[1], device=ids.device).expand_as(ids)
@@ -130,7 +130,7 @@ def _grow(mask: Tensor | None) -> Tensor | None:
     return None if mask is None else _append(mask, torch.ones_like(mask[:, 0]))
 
 
-# ---- the three loops ------------------------------------------------------------------------------
+# ---- the three loops ----------------------------------------------------------------------------
 
 
 @torch.inference_mode()
@@ -217,7 +217,7 @@ class _Ended:
         return self.rows is not None and bool(self.rows.all())
 
 
-# ---- what can't be generated ----------------------------------------------------------------------
+# ---- what can't be generated --------------------------------------------------------------------
 
 
 def _pad_id(model) -> int:

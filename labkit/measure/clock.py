@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import isfinite
 from time import perf_counter_ns
 from typing import Protocol
 
@@ -58,7 +59,7 @@ def synchronise(device: torch.device) -> None:
 
 
 class Run:
-    """One arm under the clock. Call `warm_up`, then `step` until it gives None; `trace` any time."""
+    """One arm under the clock: `warm_up`, then `step` until it gives None; `trace` at any time."""
 
     def __init__(self, arm: Arm, setup: Setup):
         self.arm, self.setup = arm, setup
@@ -104,13 +105,14 @@ class Run:
     def _record(self, forward: TokenStep, wall_ns: int) -> Step:
         token_ids = tuple(forward.token_ids.tolist())
         best, second = forward.logits.topk(2).values.T
+        gap = (best - second).min().item()
         return Step(
             wall_ns=wall_ns,
             tokens_in=forward.tokens_in,
             context_tokens=forward.context_tokens,
             token_ids=token_ids,
             texts=tuple(map(self.setup.decode, token_ids)),
-            top2_gap=(best - second).min().item(),
+            top2_gap=gap if isfinite(gap) else None,  # 16 bits can overflow
             kv_bytes=None if forward.cache is None else cache_bytes(forward.cache),
         )
 
