@@ -33,6 +33,7 @@ ORDERS = {
     "interleaved": measure.interleaved,
     "one after the other": measure.one_after_the_other,
 }
+NO_PROMPT = "the prompt is empty: write something, or ask for 1 token or more"
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,12 @@ class RaceRequest:
 def load(
     request: RaceRequest, progress: Callable[[str, float | None], None] | None = None
 ) -> models.Loaded:
-    """The request's model, in memory. Raises models.ModelError, with a remedy."""
+    """The request's model, in memory.
+
+    Raises ModelError, with a remedy; and BadRequest for a request that no model could serve, since
+    loading can take minutes.
+    """
+    _check_choices(request)
     if isinstance(request.model, models.Loaded):
         return request.model
     return models.load(request.model, request.device, request.dtype, progress)
@@ -96,12 +102,9 @@ def steps(request: RaceRequest, runs: list[Run]) -> Iterator[tuple[Run, Step]]:
 
 def validate(request: RaceRequest, loaded: models.Loaded, prompt_tokens: int) -> None:
     """Raises BadRequest, or ModelError where memory is too small, before anything is computed."""
-    _check_arms(request)
-    _sampler(request)  # a bad temperature is refused here, not at the first token
-    if request.prompt == "" or prompt_tokens < 1:
-        raise BadRequest("the prompt is empty: write something, or ask for 1 token or more")
-    if request.new_tokens < 1 or request.batch < 1:
-        raise BadRequest("ask for at least 1 new token, in a batch of at least 1")
+    _check_choices(request)
+    if prompt_tokens < 1:
+        raise BadRequest(NO_PROMPT)
     _check_context(request, loaded, prompt_tokens)
     if loaded.shape is not None:
         sizes = (prompt_tokens, request.new_tokens, request.batch)
@@ -118,7 +121,8 @@ def random_ids(loaded: models.Loaded, length: int, seed: int) -> list[int]:
     return random.Random(seed).choices(ordinary, k=length)  # noqa: S311 - no secret
 
 
-def _check_arms(request: RaceRequest) -> None:
+def _check_choices(request: RaceRequest) -> None:
+    """What is wrong whatever the model is."""
     if not request.arms:
         raise BadRequest(f"no arm to run: choose from {', '.join(ARMS)}")
     if unknown := [name for name in request.arms if name not in ARMS]:
@@ -127,6 +131,11 @@ def _check_arms(request: RaceRequest) -> None:
         raise BadRequest("an arm is named twice: name each once")
     if request.order not in ORDERS:
         raise BadRequest(f"unknown order {request.order!r}: choose from {', '.join(ORDERS)}")
+    if request.prompt == "" or request.prompt == 0:
+        raise BadRequest(NO_PROMPT)
+    if request.new_tokens < 1 or request.batch < 1:
+        raise BadRequest("ask for at least 1 new token, in a batch of at least 1")
+    _sampler(request)  # refuses a bad temperature, top_k or top_p
 
 
 def _check_context(request: RaceRequest, loaded: models.Loaded, prompt_tokens: int) -> None:
