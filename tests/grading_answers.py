@@ -1,4 +1,4 @@
-"""Right and likely wrong answers to every exercise, and the small runs that the checks are given."""
+"""Right and likely wrong answers to every exercise, and the small runs they are checked on."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from subprocess import run
 
 import pytest
 import torch
-from grading_answers import CACHED, LOGITS, RIGHT, WRONG, judge
+from grading_answers import CACHED, LOGITS, NAIVE, RIGHT, WRONG, judge
 
 from labkit import catalog, roofline
 from labkit import grading as check

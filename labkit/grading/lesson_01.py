@@ -77,8 +77,8 @@ def overlap(answer: Any) -> CheckResult:
         "Step k reads the token that step k − 1 picks, and that token is known only at its end.",
         {
             "yes": "Step k reads the token that step k − 1 picks. Which id would you feed it "
-            "before that is known? Guessing one and checking it later is a real technique, with its "
-            "own price; the plain loop can't."
+            "before that is known? Guessing one and checking it later is a real technique, with "
+            "its own price; the plain loop can't."
         },
     )
 
