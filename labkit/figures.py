@@ -30,9 +30,9 @@ ARMS = tuple(STYLE)
 
 @dataclass(frozen=True)
 class Curve:
-    """The points of one line. `uid` names the line in its figure; arrays are float64 (n,)."""
+    """The points of one line. `name` is the line's in its figure (its `meta`); arrays are float64 (n,)."""
 
-    uid: str
+    name: str
     x: np.ndarray
     y: np.ndarray
     text: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def race(traces: Sequence[Trace] = (), new_tokens: int | None = None) -> go.Figu
     """Naive against cached: tokens per second above, ms per token below."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09)
     for curve in race_curves(traces):
-        figure.add_trace(_line(curve), row=1 if curve.uid.endswith("rate") else 2, col=1)
+        figure.add_trace(_line(curve), row=1 if curve.name.endswith("rate") else 2, col=1)
     figure.update_yaxes(title="tokens per second", row=1, col=1)
     figure.update_yaxes(title="ms per token", row=2, col=1)
     figure.update_xaxes(title="token number (1 is the prefill's)", row=2, col=1)
@@ -95,11 +95,11 @@ def provenance(traces: Sequence[Trace]) -> str:
 
 
 def _line(curve: Curve) -> go.Scatter:
-    arm, quantity = curve.uid.rsplit("-", 1)
+    arm, quantity = curve.name.rsplit("-", 1)
     color, dash = STYLE[arm]
     unit = "tokens/s" if quantity == "rate" else "ms"
     return go.Scatter(
-        uid=curve.uid,
+        meta=curve.name,
         x=curve.x,
         y=curve.y,
         text=curve.text,

@@ -11,7 +11,8 @@ from html import escape
 
 import ipywidgets as w
 
-from .. import catalog, models
+from .. import models
+from ..models.devices import resolve_device, resolve_dtype
 from .worker import Worker
 
 OTHER = "another …"
@@ -24,7 +25,7 @@ class ModelControls(w.VBox):
     def __init__(self, preset: str | models.Loaded):
         self._given = preset if isinstance(preset, models.Loaded) else None
         name = self._given.name if self._given else preset
-        known = [models.DEFAULT, *catalog.models()]
+        known = list(models.choices())
         first = name if name in known or self._given else OTHER
         names = list(dict.fromkeys([first, *known, OTHER]))
         self.model = w.Dropdown(options=names, value=first, description="Model", style=WIDE)
@@ -70,7 +71,7 @@ class ModelControls(w.VBox):
         )
 
     def _offer_dtypes(self, _=None) -> None:
-        device = models.resolve_device(self.device.value)
+        device = resolve_device(self.device.value)
         self.dtype.options = [models.dtype_name(dtype) for dtype in models.dtypes(device)]
         self._refresh()
 
@@ -82,9 +83,9 @@ class ModelControls(w.VBox):
         """One line: the bytes that the model and a short text need, and whether they are free."""
         if self.given:
             return "already in memory"
-        shape = catalog.models().get(self.name)
+        shape = models.choices().get(self.name)
         if shape is None or self.dtype.value is None:
             return "size unknown until it is loaded; only safetensors weights are read"
-        device = models.resolve_device(self.device.value)
-        dtype = models.resolve_dtype(self.dtype.value, device)
+        device = resolve_device(self.device.value)
+        dtype = resolve_dtype(self.dtype.value, device)
         return str(models.fits(shape, dtype, device, prompt_tokens=64, new_tokens=64))

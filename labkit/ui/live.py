@@ -26,17 +26,19 @@ class LiveFigure(go.FigureWidget):
 
     def get_state(self, key=None, drop_defaults=False):
         state = super().get_state(key, drop_defaults)
+        if key is not None or "_layout_obj" not in vars(self):  # a part, or still being built
+            return state
         now = {"_widget_data": self._data, "_widget_layout": self._layout_obj._props}
-        for name in state.keys() & now.keys() if key is None else ():
-            state[name] = self.trait_metadata(name, "to_json")(deepcopy(now[name]), self)
+        for name, value in now.items():
+            state[name] = self.trait_metadata(name, "to_json")(deepcopy(value), self)
         return state
 
     def show_curves(self, curves: Iterable[Curve], layout: dict) -> None:
-        """Gives each curve of the figure the points of the `Curve` with its uid, in one update."""
-        by_uid = {trace.uid: trace for trace in self.data}
+        """Gives each curve of the figure the points of the `Curve` of its name, in one update."""
+        by_name = {trace.meta: trace for trace in self.data}
         with self.batch_update():
             for curve in curves:
-                by_uid[curve.uid].update(
+                by_name[curve.name].update(
                     x=curve.x, y=curve.y, text=curve.text, visible=curve.visible
                 )
             for path, value in layout.items():

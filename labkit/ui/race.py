@@ -1,0 +1,177 @@
+"""Lesson 03's panel: the same text generated with and without a KV cache, both curves live.
+
+The controls make a `RaceRequest`; `experiments` runs it; `figures` and `summary` show the traces.
+This file only connects them. `FirstTokens`, lesson 00's panel, is the same with one arm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from html import escape
+
+import ipywidgets as w
+
+from .. import experiments, figures, models, records, summary
+from ..experiments import ARMS, ORDERS, RaceRequest
+from ..records import Trace, agreement
+from .controls import WIDE, ModelControls
+from .download import Export
+from .live import LiveFigure
+from .panel import Panel
+
+TEXT_STYLE = (
+    "white-space:pre-wrap;overflow-wrap:anywhere;max-height:9em;overflow-y:auto;margin:2px 0 8px;"
+    "padding-left:8px;border-left:4px solid"
+)
+
+
+class Race(Panel):
+    """Runs the chosen arms over one prompt. `traces` holds the latest run, live or loaded."""
+
+    def __init__(
+        self,
+        model: str | models.Loaded,
+        prompt: str | int,
+        new_tokens: int,
+        arms: Sequence[str],
+        order: str = "interleaved",
+    ):
+        self._runs: list = []
+        self._model = ModelControls(model)
+        self._prompt = PromptControls(prompt, new_tokens)
+        self._arms = [w.Checkbox(value=a in arms, description=a, indent=False) for a in ARMS]
+        for box in self._arms:
+            box.layout.width = "auto"
+        self._order = w.Dropdown(options=list(ORDERS), value=order, description="Order", style=WIDE)
+        self.figure = LiveFigure(figures.race(new_tokens=new_tokens))
+        self._text, self._sum = w.HTML(), w.HTML()
+        self.export = Export("race", self._write)
+        self.upload = w.FileUpload(accept=".json,.csv", description="Load a saved run")
+        self.upload.observe(self._load_file, "value")
+        super().__init__(
+            [self._model, self._prompt, w.HBox([w.Label("Arms"), *self._arms, self._order])],
+            [self.figure, self._text, self._sum, w.HBox([self.export, self.upload])],
+        )
+
+    def read(self) -> RaceRequest:
+        return RaceRequest(
+            prompt=self._prompt.value,
+            new_tokens=self._prompt.new_tokens.value,
+            arms=tuple(box.description for box in self._arms if box.value),
+            order=self._order.value,
+            chat=True,
+        )
+
+    def work(self, request: RaceRequest) -> Iterator[float]:
+        loaded = self._model.load(self._worker, self.on_load)
+        request = replace(request, model=loaded)
+        runs = experiments.prepare(request, loaded)
+        self.on_load("warming up", None)
+        total = request.new_tokens * len(runs)
+        for made, _ in enumerate(experiments.steps(request, runs), start=1):
+            self._runs = runs  # only now: until the first step, the last run stays on show
+            yield made / total
+
+    def draw(self) -> None:
+        if self._runs:
+            self.traces = tuple(run.trace() for run in self._runs if run.steps)
+        self._show(self.traces)
+
+    def _show(self, traces: Sequence[Trace]) -> None:
+        wanted = max((trace.settings.new_tokens for trace in traces), default=None)
+        curves = figures.race_curves(traces)
+        self.figure.show_curves(curves, figures.race_layout(traces, wanted))
+        self._text.value = texts(traces)
+        self._sum.value = summed_up(traces)
+        self.export.ready = bool(traces)
+
+    def _write(self, kind: str) -> str:
+        write = {"json": records.to_json, "csv": records.to_csv}[kind]
+        return write(list(self.traces))
+
+    def _load_file(self, _change) -> None:
+        """Shows a saved run instead of the last one; a broken file changes nothing."""
+        if not self.upload.value or self.running:
+            return
+        content = bytes(self.upload.value[0]["content"]).decode("utf-8", errors="replace")
+        self.upload.value = ()
+        try:
+            traces = tuple(records.parse(content))
+        except records.BrokenFile as error:
+            self._complain(str(error))
+            return
+        self._runs, self.traces = [], traces
+        self._show(traces)
+        self._say("a saved run is shown")
+
+
+class PromptControls(w.VBox):
+    """A prompt as text or as a number of tokens, and how many tokens to generate."""
+
+    def __init__(self, prompt: str | int, new_tokens: int):
+        by_length = isinstance(prompt, int)
+        self.kind = w.ToggleButtons(
+            options=["text", "length"],
+            value="length" if by_length else "text",
+            description="Prompt",
+            style={"button_width": "70px", "description_width": "initial"},
+        )
+        self.text = w.Textarea(value="" if by_length else prompt, rows=2, layout={"width": "60%"})
+        self.length = w.IntText(
+            value=prompt if by_length else 256, description="tokens", layout={"width": "180px"}
+        )
+        self.new_tokens = w.IntText(
+            value=new_tokens, description="New tokens", style=WIDE, layout={"width": "180px"}
+        )
+        super().__init__([w.HBox([self.kind, self.text, self.length, self.new_tokens])])
+        self.kind.observe(self._refresh, "value")
+        self._refresh()
+
+    @property
+    def value(self) -> str | int:
+        return self.text.value if self.kind.value == "text" else self.length.value
+
+    def _refresh(self, _=None) -> None:
+        by_length = self.kind.value == "length"
+        self.text.layout.display = "none" if by_length else ""
+        self.length.layout.display = "" if by_length else "none"
+
+
+class FirstTokens(Race):
+    """Lesson 00's panel: one arm, a text that ends where the model ends it."""
+
+    run_label = "Generate"
+
+    def __init__(self, model: str | models.Loaded, prompt: str, new_tokens: int):
+        super().__init__(model, prompt, new_tokens, ["cached"], "interleaved")
+        self._controls[-1].layout.display = "none"
+
+    def read(self) -> RaceRequest:
+        return replace(super().read(), stop_at_eos=True)
+
+
+# ---- the text twin, as HTML ------------------------------------------------------------------------
+
+
+def texts(traces: Sequence[Trace]) -> str:
+    """What each arm has written so far, and whether that is the same."""
+    parts = [
+        f'<div><b>{escape(trace.arm)}</b><div style="{TEXT_STYLE} {figures.STYLE[trace.arm][0]}">'
+        f"{escape(trace.text())}</div></div>"
+        for trace in traces
+    ]
+    if len(traces) > 1:
+        parts += [
+            f"<p>{escape(other.arm)} against {escape(traces[0].arm)}: "
+            f"<b>{escape(str(agreement(traces[0], other)))}</b></p>"
+            for other in traces[1:]
+        ]
+    return "".join(parts)
+
+
+def summed_up(traces: Sequence[Trace]) -> str:
+    """The run as a sentence and a table."""
+    if not traces:
+        return ""
+    return f"<p>{escape(summary.sentence(traces))}</p>{summary.table(traces).html()}"
