@@ -6,14 +6,14 @@ Each row names its source. Which of them fit this computer, and how fast they ar
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+from .records.files import build
 from .records.machine import Machine
-from .records.model_shape import Experts, Mla, ModelShape
+from .records.model_shape import ModelShape
 
 # The repository's root: `pip install -e .` leaves the package in its checkout.
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -24,13 +24,17 @@ Row = TypeVar("Row", ModelShape, Machine)
 @cache
 def models() -> dict[str, ModelShape]:
     """All known shapes by name. Raises ValueError that names the row and what is wrong."""
-    return read_rows(DATA / "models.json", shape_from)
+    return read_rows(DATA / "models.json", ModelShape)
 
 
 @cache
 def machines() -> dict[str, Machine]:
     """All known machines by name. Raises ValueError that names the row and what is wrong."""
-    return read_rows(DATA / "machines.json", machine_from)
+    found = read_rows(DATA / "machines.json", Machine)
+    for machine in found.values():
+        if not machine.peak_flops_per_s or machine.bandwidth_bytes_per_s is None:
+            raise ValueError(f"machines.json, {machine.name}: add a peak and a bandwidth")
+    return found
 
 
 def model(name: str) -> ModelShape:
@@ -43,36 +47,18 @@ def machine(name: str) -> Machine:
     return _named(machines(), name, "machine")
 
 
-def shape_from(row: dict) -> ModelShape:
-    """A shape from a JSON object, whose `experts` and `mla` are objects too."""
-    experts, mla = row.get("experts"), row.get("mla")
-    nested = {"experts": experts and Experts(**experts), "mla": mla and Mla(**mla)}
-    return ModelShape(**(row | nested))
-
-
-def machine_from(row: dict) -> Machine:
-    """A machine from a JSON object. Raises ValueError for one without a peak or a bandwidth."""
-    machine = Machine(**row)
-    if not machine.peak_flops_per_s or machine.bandwidth_bytes_per_s is None:
-        raise ValueError("add peak_flops_per_s for one dtype at least, and bandwidth_bytes_per_s")
-    return machine
-
-
-def read_rows(path: Path, build: Callable[[dict], Row]) -> dict[str, Row]:
+def read_rows(path: Path, kind: type[Row]) -> dict[str, Row]:
     """The rows of a JSON list by name. Raises ValueError for a file or row that isn't right."""
     if not path.is_file():
         raise ValueError(f"{path} is missing: install from a checkout with `pip install -e .`")
     found: dict[str, Row] = {}
     for number, row in enumerate(json.loads(path.read_text()), start=1):
-        label = f"{path.name}, row {number} ({row.get('name', 'no name')})"
-        if not row.get("source"):
+        label = f"{path.name}, row {number}"
+        record = build(kind, row, label)
+        if not record.source:
             raise ValueError(f"{label}: add `source`, the document that states these figures")
-        try:
-            record = build(row)
-        except (TypeError, ValueError) as error:  # TypeError: a field missing or unknown
-            raise ValueError(f"{label}: {error}") from error
         if record.name in found:
-            raise ValueError(f"{label}: that name is taken; rename one of the two")
+            raise ValueError(f"{label}: the name {record.name} is taken; rename one of the two")
         found[record.name] = record
     return found
 

@@ -7,7 +7,7 @@ for is refused, since bytes counted for another model would be a lie.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 
 from transformers import AutoConfig, PreTrainedConfig
@@ -127,11 +127,22 @@ def family_of(model_type: str) -> Family:
 
 
 def config_of(shape: ModelShape) -> PreTrainedConfig:
-    """A transformers config that builds a model of this shape; its weights would be random."""
+    """A transformers config that builds a model of this shape.
+
+    Raises ValueError for an unknown family and for a shape that its family can't have.
+    """
     family = family_of(shape.family)
     named = {theirs: attrgetter(ours)(shape) for ours, theirs in family.names.items()}
     settings = {**family.fill, **family.settings, **named}
-    return AutoConfig.for_model(shape.family, **settings)
+    config = AutoConfig.for_model(shape.family, **settings)
+    built = asdict(shape_of(config, shape.name))
+    lost = [key for key, value in asdict(shape).items() if key != "source" and value != built[key]]
+    if lost:
+        raise ValueError(
+            f"{shape.name}: a {shape.family} can't have {', '.join(lost)} of this shape; "
+            f"change that, or choose another family of {', '.join(sorted(FAMILIES))}"
+        )
+    return config
 
 
 def shape_of(config: PreTrainedConfig, name: str) -> ModelShape:
