@@ -1,6 +1,6 @@
 """From "race these arms over that prompt" to runs under the clock, for panels and commands alike.
 
-    request = RaceRequest(prompt="The sea is", new_tokens=64)
+    request = RaceRequest(prompt="Why is the sky blue?", new_tokens=64)
     loaded = load(request)
     runs = prepare(request, loaded)
     for run, step in steps(request, runs):
@@ -46,7 +46,7 @@ class RaceRequest:
     """
 
     model: str | models.Loaded = models.DEFAULT
-    prompt: str | int = "The sea is salty because"
+    prompt: str | int = "Why is the sky blue?"
     new_tokens: int = 64
     arms: tuple[str, ...] = ("naive", "cached")
     order: str = "interleaved"
@@ -171,6 +171,7 @@ def _settings(request: RaceRequest, loaded: models.Loaded, prompt_tokens: int) -
     return Settings(
         prompt_tokens=prompt_tokens,
         new_tokens=request.new_tokens,
+        model=loaded.name,
         batch=request.batch,
         dtype=models.dtype_name(loaded.dtype),
         attention=loaded.model.config._attn_implementation,

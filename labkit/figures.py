@@ -19,6 +19,7 @@ from .records import Trace
 
 INK = "#808080"
 GRID = "rgba(128,128,128,0.25)"
+AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "title_font_size": 13}
 # arm -> (colour, dash)
 STYLE = {
     "naive": ("#D55E00", "solid"),
@@ -30,7 +31,7 @@ ARMS = tuple(STYLE)
 
 @dataclass(frozen=True)
 class Curve:
-    """The points of one line. `name` is the line's in its figure (its `meta`); arrays are float64 (n,)."""
+    """The points of one line: float64 arrays (n,). `name` finds the line in its figure (`meta`)."""
 
     name: str
     x: np.ndarray
@@ -89,8 +90,9 @@ def provenance(traces: Sequence[Trace]) -> str:
         return "nothing measured yet"
     first = traces[0]
     return escape(
-        f"{first.origin} on {first.machine.name} ({first.machine.device}) · {first.settings.model} · "
-        f"{first.settings.dtype} · prompt of {first.settings.prompt_tokens} tokens"
+        f"{first.origin} on {first.machine.name} ({first.machine.device}) · "
+        f"{first.settings.model} · {first.settings.dtype} · "
+        f"prompt of {first.settings.prompt_tokens} tokens"
     )
 
 
@@ -126,5 +128,5 @@ def _plain(figure: go.Figure, height: int) -> None:
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
         hoverlabel={"font": {"size": 13}},
     )
-    figure.update_xaxes(gridcolor=GRID, zerolinecolor=GRID, linecolor=INK)
-    figure.update_yaxes(gridcolor=GRID, zerolinecolor=GRID, rangemode="tozero", automargin=True)
+    figure.update_xaxes(linecolor=INK, **AXIS)
+    figure.update_yaxes(rangemode="tozero", automargin=True, **AXIS)

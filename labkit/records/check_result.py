@@ -23,7 +23,7 @@ class CheckResult:
         return f"{self.status}: {self.reason}"
 
     def _repr_html_(self) -> str:
+        style = f"border-left:4px solid {COLORS[self.status]};padding:4px 10px"
         return (
-            f'<div role="status" style="border-left:4px solid {COLORS[self.status]};padding:4px 10px">'
-            f"<b>{self.status}</b> {escape(self.reason)}</div>"
+            f'<div role="status" style="{style}"><b>{self.status}</b> {escape(self.reason)}</div>'
         )

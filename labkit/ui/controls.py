@@ -66,13 +66,12 @@ class ModelControls(w.VBox):
 
     def load(self, worker: Worker, progress: Callable) -> models.Loaded:
         """The chosen model, in memory. Call it on the worker's thread."""
-        return self.given or worker.load(
-            self.name, self.device.value, self.dtype.value, progress
-        )
+        return self.given or worker.load(self.name, self.device.value, self.dtype.value, progress)
 
     def _offer_dtypes(self, _=None) -> None:
         device = resolve_device(self.device.value)
-        self.dtype.options = [models.dtype_name(dtype) for dtype in models.dtypes(device)]
+        names = [models.dtype_name(dtype) for dtype in models.dtypes(device)]
+        self.dtype.options, self.dtype.value = names, names[0]
         self._refresh()
 
     def _refresh(self, _=None) -> None:

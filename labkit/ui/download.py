@@ -1,7 +1,7 @@
 """Export buttons: the run's JSON and CSV, and a PNG of the chart, saved by the browser.
 
-The browser saves, so that it works the same on a laptop and on a remote hub. Python is asked for the
-text when a button is clicked; the PNG is taken by the chart's own camera.
+The browser saves, so that it works the same on a laptop and on a remote hub. Python is asked for
+the text when a button is clicked; the PNG is taken by the chart's own camera.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ function save(name, text, type) {
 }
 function photograph(el) {
   const panel = el.closest(".labkit-panel");
-  panel?.querySelector('.modebar-btn[data-attr="toImage"], .modebar-btn[data-title*="PNG"], .modebar-btn[data-title*="png"]')?.click();
+  panel?.querySelector('.modebar-btn[data-title^="Download plot"]')?.click();
 }
 function render({ model, el }) {
   const button = (label, title, act) => {

@@ -1,7 +1,7 @@
 """A Plotly figure that grows while a run goes on, and that a reloaded page finds as it is.
 
 FigureWidget has no message for "append": each update sends whole arrays, in four messages. So
-updates are few (`Pace`), carry float64 arrays (sent as raw bytes), and touch all curves in one batch.
+updates are few (`Pace`), carry float64 arrays (sent as raw bytes), and touch all curves at once.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ class LiveFigure(go.FigureWidget):
         for name, value in now.items():
             state[name] = self.trait_metadata(name, "to_json")(deepcopy(value), self)
         return state
+
+    def fit_width(self) -> None:
+        """Takes the width that the page has now; a figure displayed inside a box misses it."""
+        self.plotly_relayout({"autosize": True})
 
     def show_curves(self, curves: Iterable[Curve], layout: dict) -> None:
         """Gives each curve of the figure the points of the `Curve` of its name, in one update."""

@@ -62,7 +62,7 @@ class Panel(w.VBox):
     def __repr__(self) -> str:  # constant, so that a notebook's output can be compared
         return f"{type(self).__name__}()"
 
-    # ---- what a subclass gives ---------------------------------------------------------------------
+    # ---- what a subclass gives -------------------------------------------------------------------
 
     def read(self):
         """The controls' values as a request. Called where the button was clicked."""
@@ -79,7 +79,7 @@ class Panel(w.VBox):
         """Shows what there is so far. Called between two steps, at most eight times a second."""
         raise NotImplementedError
 
-    # ---- running -----------------------------------------------------------------------------------
+    # ---- running ---------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Starts, and returns at once. Does nothing while this panel's run is going."""
@@ -169,7 +169,7 @@ class Panel(w.VBox):
             self._worker.forget()
         release_memory(models.default_device())
 
-    # ---- saying ------------------------------------------------------------------------------------
+    # ---- saying ----------------------------------------------------------------------------------
 
     def _show_progress(self, share: float, elapsed_s: float) -> None:
         self.progress.value = share

@@ -68,6 +68,7 @@ class Race(Panel):
         request = replace(request, model=loaded)
         runs = experiments.prepare(request, loaded)
         self.on_load("warming up", None)
+        self.figure.fit_width()
         total = request.new_tokens * len(runs)
         for made, _ in enumerate(experiments.steps(request, runs), start=1):
             self._runs = runs  # only now: until the first step, the last run stays on show
@@ -114,8 +115,8 @@ class PromptControls(w.VBox):
         self.kind = w.ToggleButtons(
             options=["text", "length"],
             value="length" if by_length else "text",
-            description="Prompt",
-            style={"button_width": "70px", "description_width": "initial"},
+            style={"button_width": "60px"},
+            layout={"width": "auto"},
         )
         self.text = w.Textarea(value="" if by_length else prompt, rows=2, layout={"width": "60%"})
         self.length = w.IntText(
@@ -124,7 +125,9 @@ class PromptControls(w.VBox):
         self.new_tokens = w.IntText(
             value=new_tokens, description="New tokens", style=WIDE, layout={"width": "180px"}
         )
-        super().__init__([w.HBox([self.kind, self.text, self.length, self.new_tokens])])
+        super().__init__(
+            [w.HBox([w.Label("Prompt"), self.kind, self.text, self.length, self.new_tokens])]
+        )
         self.kind.observe(self._refresh, "value")
         self._refresh()
 
@@ -151,7 +154,7 @@ class FirstTokens(Race):
         return replace(super().read(), stop_at_eos=True)
 
 
-# ---- the text twin, as HTML ------------------------------------------------------------------------
+# ---- the text twin, as HTML ----------------------------------------------------------------------
 
 
 def texts(traces: Sequence[Trace]) -> str:

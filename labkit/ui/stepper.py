@@ -111,7 +111,8 @@ class Stepper(Panel):
             chances = generate.probabilities(logits, temperature or 1.0)[0]
             best = chances.topk(SHOWN)
         likeliest = [
-            (decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            (decode([i]), p)
+            for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
         ]
         read = tuple(decode([i]) for i in self.ids)
         spared = len(self.ids) - 1 if self.glimpses else 0
@@ -122,7 +123,7 @@ class Stepper(Panel):
         self._view.value = view(self.glimpses)
 
 
-# ---- the view, as HTML -----------------------------------------------------------------------------
+# ---- the view, as HTML ---------------------------------------------------------------------------
 
 
 def view(glimpses: list[Glimpse]) -> str:

@@ -1,8 +1,8 @@
 """The one thread that all panels run on, and the one model that it keeps in memory.
 
 One, because two runs at once would slow each other and both would measure wrongly; and because
-torch's inference mode and CUDA graphs belong to the thread that made them. A button's callback hands
-a job over and returns at once, so that the kernel stays free.
+torch's inference mode and CUDA graphs belong to the thread that made them. A button's callback
+hands a job over and returns at once, so that the kernel stays free.
 """
 
 from __future__ import annotations
