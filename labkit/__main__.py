@@ -1,4 +1,4 @@
-"""`python -m labkit`: the command line of `labkit.cli`, made to behave in pipes and odd terminals."""
+"""`python -m labkit`: the command line of `labkit.cli`, for pipes and odd terminals too."""
 
 import os
 import sys

@@ -28,14 +28,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("labkit: stopped", file=sys.stderr)
         return EXIT_STOPPED
-    except ValueError as error:  # the lab's own say what to change
-        return _complain(str(error))
-    except (RuntimeError, MemoryError) as error:
-        from ..models.memory import is_out_of_memory
-
-        if not is_out_of_memory(error):
+    except (ValueError, RuntimeError, MemoryError) as error:
+        message = _remedy(error)
+        if message is None:  # a mistake of ours: the traceback says where
             raise
-        return _complain(OUT_OF_MEMORY)
+        print(f"labkit: {message}", file=sys.stderr)
+        return EXIT_BAD_REQUEST
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,6 +47,12 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _complain(message: str) -> int:
-    print(f"labkit: {message}", file=sys.stderr)
-    return EXIT_BAD_REQUEST
+def _remedy(error: Exception) -> str | None:
+    """What the user can do about `error`; None if it is nothing of theirs."""
+    from ..generate import BadRequest
+    from ..models import ModelError
+    from ..models.memory import is_out_of_memory
+
+    if isinstance(error, BadRequest | ModelError):
+        return str(error)
+    return OUT_OF_MEMORY if is_out_of_memory(error) else None

@@ -21,12 +21,6 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     options.add_model(command)
     options.add_prompt(command)
     command.add_argument(
-        "--plain",
-        dest="chat",
-        action="store_false",
-        help="continue the prompt as it stands, where the model could also answer it",
-    )
-    command.add_argument(
         "--temperature", type=float, default=options.OMIT, metavar="T", help="0: no chance"
     )
     command.add_argument("--top-k", type=int, default=options.OMIT, metavar="K")

@@ -29,7 +29,7 @@ def add_device(command: argparse.ArgumentParser) -> None:
 
 
 def add_prompt(command: argparse.ArgumentParser) -> None:
-    """--prompt or --prompt-length, and --new-tokens."""
+    """--prompt or --prompt-length, --plain, --new-tokens, --seed."""
     prompt = command.add_mutually_exclusive_group()
     prompt.add_argument("--prompt", default=OMIT, metavar="TEXT")
     prompt.add_argument(
@@ -39,6 +39,12 @@ def add_prompt(command: argparse.ArgumentParser) -> None:
         default=OMIT,
         metavar="N",
         help="N tokens drawn at random instead of a text",
+    )
+    command.add_argument(
+        "--plain",
+        dest="chat",
+        action="store_false",
+        help="continue the text as it stands; else a chat model takes it as a question",
     )
     command.add_argument("--new-tokens", type=int, default=OMIT, metavar="N")
     command.add_argument("--seed", type=int, default=OMIT, metavar="N")
@@ -57,6 +63,13 @@ def add_files(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--csv", type=new_file, metavar="FILE", help="the traces as CSV, a row for each step"
     )
+
+
+def count(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
+    return int(text)
 
 
 def new_file(name: str) -> Path:
