@@ -100,6 +100,11 @@ def test_what_fits_is_weights_plus_cache():
     assert roofline.largest_batch(HAND, weights, context=5) == 0
 
 
+def test_quantised_weights_leave_more_room_for_a_16_bit_cache():
+    small, token = roofline.weight_bytes(HAND, "int4"), roofline.kv_bytes_per_token(HAND)
+    assert roofline.largest_context(HAND, small + 10 * token, dtype="int4") == 10
+
+
 # ---- FLOPs ---------------------------------------------------------------------------------------
 
 
@@ -196,6 +201,14 @@ def test_a_preallocated_cache_copies_nothing_but_reads_its_empty_slots():
     fixed = roofline.decode_step(HAND, 10, slots=40)
     assert fixed.kv_copy_bytes == 0
     assert fixed.kv_read_bytes == 4 * growing.kv_read_bytes
+
+
+def test_a_window_bounds_what_is_read():
+    mistral = BY_FAMILY["mistral"]  # window 9
+    one, far = (roofline.decode_step(mistral, context) for context in (9, 300))
+    assert one.kv_read_bytes == far.kv_read_bytes == 9 * roofline.kv_bytes_per_token(mistral)
+    four = roofline.forward(mistral, 4, 300)  # 8 that the window keeps, and the 4 new
+    assert four.kv_read_bytes == 12 * roofline.kv_bytes_per_token(mistral)
 
 
 def test_a_naive_step_touches_no_cache_and_a_prefill_only_writes_it():

@@ -3,12 +3,13 @@
 Two things bend that line. A sliding-window layer forgets: transformers keeps window − 1 positions,
 since the next token is the window's last. MLA keeps one latent vector for each position instead of
 keys and values of every head. The formulas equal the tensors of `DynamicCache`, to the byte.
+Quantised weights keep a 16-bit cache unless `kv_dtype` says otherwise.
 """
 
 from __future__ import annotations
 
 from ..records.model_shape import ModelShape
-from ..records.workload import dtype_bytes
+from ..records.workload import compute_dtype, dtype_bytes
 from .weights import weight_bytes
 
 
@@ -79,7 +80,7 @@ def context_where_kv_equals_weights(
     shape: ModelShape, dtype: str = "bfloat16", batch: int = 1, kv_dtype: str | None = None
 ) -> float | None:
     """Beyond this context a decode step reads more cache than weights; None: it never does."""
-    return context_for(shape, weight_bytes(shape, dtype), batch, kv_dtype or dtype)
+    return context_for(shape, weight_bytes(shape, dtype), batch, kv_dtype or compute_dtype(dtype))
 
 
 def largest_context(
@@ -95,7 +96,7 @@ def largest_context(
     ValueError where not even the weights fit.
     """
     room = _room(shape, memory_bytes, dtype)
-    fits = context_for(shape, room, batch, kv_dtype or dtype)
+    fits = context_for(shape, room, batch, kv_dtype or compute_dtype(dtype))
     return shape.max_context if fits is None else min(int(fits), shape.max_context)
 
 
@@ -112,7 +113,10 @@ def largest_batch(
     """
     if not 1 <= context <= shape.max_context:
         raise ValueError(f"context is {context}; {shape.name} takes 1 to {shape.max_context}")
-    return int(_room(shape, memory_bytes, dtype) // kv_bytes(shape, context, 1, kv_dtype or dtype))
+    return int(
+        _room(shape, memory_bytes, dtype)
+        // kv_bytes(shape, context, 1, kv_dtype or compute_dtype(dtype))
+    )
 
 
 def _room(shape: ModelShape, memory_bytes: float, dtype: str) -> float:

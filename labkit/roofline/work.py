@@ -70,7 +70,6 @@ def forward(
     weight, number = dtype_bytes(dtype), dtype_bytes(products)
     kv_dtype = kv_dtype or products
     kv_token = batch * kv_elements(shape) * dtype_bytes(kv_dtype)  # one position, one layer
-    read = layer_positions(shape, slots or context) if cached and (before or slots) else 0
     copied = kv_bytes(shape, before, batch, kv_dtype) if cached and not slots else 0
     return Cost(
         tokens=tokens,
@@ -80,10 +79,21 @@ def forward(
         head_flops=2 * batch * head_parameters(shape),
         linear_bytes=int(parameters_read(shape, tokens) * weight + tokens * shape.hidden * number),
         head_bytes=int(head_parameters(shape) * weight + batch * shape.vocab * number),
-        kv_read_bytes=int(read * kv_token),
+        kv_read_bytes=int(_positions_read(shape, new, before, slots) * kv_token) if cached else 0,
         kv_write_bytes=int(new * shape.layers * kv_token) if cached else 0,
         kv_copy_bytes=2 * copied,  # read once, written once
     )
+
+
+def _positions_read(shape: ModelShape, new: int, before: int, slots: int | None) -> int:
+    """Cached positions that attention reads, over all layers: the earlier ones and the new.
+
+    A prompt's keys are fresh from the layer, so a prefill reads none; a preallocated cache is read
+    whole.
+    """
+    if slots:
+        return layer_positions(shape, slots)
+    return layer_positions(shape, before, held=True) + shape.layers * new if before else 0
 
 
 def attention_flops(shape: ModelShape, new: int, context: int, causal: bool = True) -> int:
