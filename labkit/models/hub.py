@@ -1,143 +1,114 @@
-"""Models by name: a local folder, or a repository of the Hugging Face hub.
+"""From a Hugging Face id to a local folder that holds what a causal LM needs, and nothing else.
 
-Only safetensors are read and no code from a repository is run. transformers reports most troubles
-as an OSError with a long text; here each becomes one sentence with its remedy.
+Downloads go to the hub's own cache, so a model that other programs have fetched is not fetched
+again, and what was interrupted resumes. Whether the files are any good is for `files` to find out.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
-from labkit.models.errors import DownloadFailed, ModelError, NotUsable, UnknownModel
-from labkit.models.text import HubText
+from labkit.models.errors import DownloadFailed, UnknownModel
+from labkit.models.wheel import Progress
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel
+    from tqdm import tqdm
 
-SAFE = {"trust_remote_code": False}
+WANTED = ["*.safetensors", "*.json", "*.jinja", "*.model", "*.txt"]  # weights, config, tokenizer
+UNWANTED = ["*/*", "consolidated*"]  # other formats of the same weights
 
 
-def read_config(name: str, known: list[str], local: bool = False) -> PreTrainedConfig:
-    """The config of a causal LM. `known` names serve as suggestions; `local` forbids the network.
+def fetch_config(name: str, known: list[str]) -> Path:
+    """The folder that holds the config.json of `name`, downloaded if need be.
 
-    Raises UnknownModel, DownloadFailed or NotUsable.
+    `known` names serve as suggestions. Raises UnknownModel or DownloadFailed.
     """
-    from transformers import AutoConfig
+    from huggingface_hub import hf_hub_download
 
-    try:
-        config = AutoConfig.from_pretrained(name, local_files_only=local, **SAFE)
-    except OSError as error:
-        raise _not_found(name, known, error) from error
-    except ValueError as error:  # a config of no known type, or one that wants its own code run
-        raise NotUsable(
-            f"{name} is not a model that transformers can build without running its code: "
-            f"{first_line(error)} Choose a standard causal LM."
-        ) from error
-    if not is_causal_lm(config):
-        made_for = ", ".join(config.architectures or [type(config).__name__])
-        raise NotUsable(
-            f"{name} does not generate text token by token ({made_for}). Choose a causal LM: its "
-            "config.json names a class such as LlamaForCausalLM."
+    if "/" not in name:
+        raise UnknownModel(f"There is no model {name!r}. {_advice(name, known)}")
+    with _readable_errors(name, known):
+        return Path(hf_hub_download(name, "config.json")).parent
+
+
+def fetch_model(name: str, known: list[str], progress: Progress) -> Path:
+    """The folder with the weights and tokenizer of `name`; progress follows the bytes arrived.
+
+    Raises UnknownModel or DownloadFailed.
+    """
+    from huggingface_hub import snapshot_download
+
+    with _readable_errors(name, known):
+        return Path(
+            snapshot_download(
+                name,
+                allow_patterns=WANTED,
+                ignore_patterns=UNWANTED,
+                tqdm_class=_silent_bar(progress),
+            )
         )
-    return config
 
 
-def is_causal_lm(config: PreTrainedConfig) -> bool:
-    """Whether the weights are those of a causal LM, by the classes that the config names."""
-    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+def _silent_bar(progress: Progress) -> type[tqdm]:
+    """A progress bar for the hub's library that draws nothing and passes its fraction on."""
+    from tqdm import tqdm
 
-    built = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type)
-    return built is not None and built in (config.architectures or [built])
+    class SilentBar(tqdm):
+        def __init__(self, *args: object, **options: object) -> None:
+            super().__init__(*args, **(options | {"file": io.StringIO()}))
 
+        def update(self, n: float | None = 1) -> None:
+            super().update(n)
+            if self.unit == "B" and self.total:  # the other bars count files
+                progress("downloading", min(1.0, self.n / self.total))
 
-def read_model(
-    name: str,
-    config: PreTrainedConfig,
-    device: torch.device,
-    dtype: torch.dtype,
-    attention: str,
-    local: bool = False,
-) -> PreTrainedModel:
-    """The weights, in `dtype` on `device`. Raises NotUsable where there are no safetensors."""
-    from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM
-
-    options = {"dtype": dtype, "attn_implementation": attention, "local_files_only": local}
-    if device.type != "cpu":
-        options["device_map"] = device  # file to device, without a copy of the whole on the host
-    try:
-        return AutoModelForCausalLM.from_pretrained(
-            name, config=config, use_safetensors=True, **options, **SAFE
-        )
-    except SafetensorError as error:
-        raise NotUsable(
-            f"The weight files of {name} are damaged ({first_line(error)}). Delete them and load "
-            "the model again."
-        ) from error
-    except OSError as error:
-        raise _no_weights(name, error) from error
+    return SilentBar
 
 
-def read_text(name: str, model: PreTrainedModel, local: bool = False) -> HubText:
-    """The tokenizer that came with the weights, and the ids that end a text. Raises NotUsable."""
-    from transformers import AutoTokenizer
+@contextlib.contextmanager
+def _readable_errors(name: str, known: list[str]) -> Iterator[None]:
+    """What the hub's library raises, as an error that names the remedy."""
+    from huggingface_hub import errors
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=local, **SAFE)
-    except (OSError, ValueError) as error:
-        raise NotUsable(
-            f"{name} has no tokenizer that can be read ({first_line(error)}). Save one beside the "
-            "weights with `tokenizer.save_pretrained(folder)`."
+        yield
+    except errors.GatedRepoError as error:
+        raise DownloadFailed(
+            f"{name} asks for consent first: accept its licence on its page at the hub, run "
+            "`hf auth login`, and try again."
         ) from error
-    ends = model.generation_config.eos_token_id
-    if ends is None:
-        ends = tokenizer.eos_token_id
-    return HubText(
-        tokenizer, () if ends is None else tuple([ends] if isinstance(ends, int) else ends)
-    )
+    except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
+        raise UnknownModel(
+            f"The hub has no public model {name!r}. {_advice(name, known)} For a private one, run "
+            "`hf auth login` first."
+        ) from error
+    except errors.RemoteEntryNotFoundError as error:
+        raise UnknownModel(f"{name} has no config.json, so it is no transformers model.") from error
+    except errors.LocalEntryNotFoundError as error:
+        raise DownloadFailed(
+            f"No network: the hub could not be reached to fetch {name}, and it was not fetched "
+            "before. Connect and try again, or give a local folder."
+        ) from error
+    except (errors.HTTPError, OSError) as error:
+        raise DownloadFailed(
+            f"Fetching {name} was cut short: {first_line(error)} Check the network and the free "
+            "disk space and try again; what has arrived is kept."
+        ) from error
 
 
-# ------------------------------------------------------------------------------------------------
+def _advice(name: str, known: list[str]) -> str:
+    lower = {other.lower(): other for other in known}
+    close = [lower[n] for n in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
+    suggestion = f"Did you mean {' or '.join(close)}? " if close else ""
+    return f"{suggestion}Give a name from the list, a Hugging Face id (owner/name) or a folder."
 
 
 def first_line(error: BaseException) -> str:
-    """The first sentence or so of a library's error."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-
-
-def _not_found(name: str, known: list[str], error: OSError) -> ModelError:
-    """Why there is no config: no such name, or no way to the hub."""
-    lower = {other.lower(): other for other in known}
-    close = [lower[n] for n in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
-    advice = f"Did you mean {' or '.join(close)}? " if close else ""
-    others = "Otherwise give a Hugging Face id (owner/name) or a local folder."
-    if Path(name).is_dir():
-        return UnknownModel(f"{name} is a folder without a config.json: give a model's folder.")
-    if "connect" in str(error).lower() and "specific connection error" not in str(error):
-        return DownloadFailed(
-            f"{name} is no model the lab knows, and the Hugging Face hub can't be reached to look "
-            f"there. {advice}Check the network, or give a local folder."
-        )
-    if "gated" in str(error).lower():
-        return DownloadFailed(
-            f"{name} asks for consent first: accept its licence on its page at the hub, run "
-            "`hf auth login`, and try again."
-        )
-    return UnknownModel(f"There is no model {name!r}: {first_line(error)}. {advice}{others}")
-
-
-def _no_weights(name: str, error: OSError) -> ModelError:
-    """Why a config came without weights."""
-    if "connect" in str(error).lower():
-        return DownloadFailed(
-            f"The weights of {name} could not be downloaded: the hub can't be reached. Try again; "
-            "what has arrived is kept."
-        )
-    return NotUsable(
-        f"{name} has no safetensors weights ({first_line(error)}). Other formats can run code when "
-        "they are read, so the lab refuses them: save the model with `save_pretrained`."
-    )
+    """The first line of a library's error, as a sentence of at most 200 characters."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return line.rstrip(".") + "."

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from labkit import catalog
-from labkit.models import fit, hub
+from labkit.models import files, fit, hub
 from labkit.models.devices import dtype_name, resolve_device, resolve_dtype
 from labkit.models.errors import OutOfMemory, TooLarge
 from labkit.models.layout import cpu_layout, wants_cpu_layout
@@ -84,34 +84,42 @@ def load(
     """
     where = resolve_device(device)
     what = resolve_dtype(dtype, where)
+    report = progress or (lambda stage, fraction: None)
+    choice = Choice(name, where, what, attention, seed, report)
     turn = wants_cpu_layout(layout, where, what)
-    choice = Choice(name, where, what, attention, seed, progress or (lambda stage, fraction: None))
     try:
-        with _quiet():
-            loaded = _build(choice)
-        if turn:
-            cpu_layout(loaded.model)
-        choice.progress("ready", 1.0)
-        return loaded
+        return _finished(choice, turn)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
         reason = hub.first_line(error)
-    # Out of the except block, the traceback is gone, and with it what it kept in memory.
+    # Only here, past the except block, are the traceback and the tensors it held gone.
     release_memory(where)
     raise OutOfMemory(
-        f"{name} in {dtype_name(what)} ran out of memory on {where} while loading ({reason}); what "
-        "was there is freed. Load a smaller model or dtype, or end other programs that use memory."
+        f"Memory ran out on {where} while loading {name} in {dtype_name(what)}; what was there is "
+        "freed. Load a smaller model or dtype, or end other programs that use the memory. "
+        f"({reason})"
     )
+
+
+def _finished(choice: Choice, turn: bool) -> Loaded:
+    """The model, its weights turned for the CPU if asked for."""
+    with _quiet():
+        loaded = _build(choice)
+    if turn:
+        cpu_layout(loaded.model)
+    choice.progress("ready", 1.0)
+    return loaded
 
 
 def _build(choice: Choice) -> Loaded:
     if choice.name == DEFAULT:
         folder = Store(cache_folder()).folder(DEFAULT, choice.progress)
-        return _from_files(choice, str(folder), "text")
+        return _from_folder(choice, folder, "text")
     if choice.name in catalog.models():
         return _from_shape(choice, catalog.model(choice.name))
-    return _from_files(choice, choice.name, "hub")
+    folder = Path(choice.name).expanduser()
+    return _from_folder(choice, folder if folder.is_dir() else _from_hub(choice), "hub")
 
 
 def _from_shape(choice: Choice, shape: ModelShape) -> Loaded:
@@ -130,18 +138,30 @@ def _from_shape(choice: Choice, shape: ModelShape) -> Loaded:
     return _loaded(choice, model, ByteText(shape.vocab), shape, "shape")
 
 
-def _from_files(choice: Choice, source: str, kind: str) -> Loaded:
-    """Real weights from a folder or a hub repository."""
-    local = Path(source).is_dir()
-    choice.progress("reading", None)
-    config = hub.read_config(source, list(choices()), local)
-    size = fit.parameters_of(config) * choice.dtype.itemsize
-    smaller = "Load a smaller model or, from float32, a 16-bit dtype."
-    _refuse_too_large(choice, fit.Fit(size, 0, 0, free_bytes(choice.device), smaller))
+def _from_hub(choice: Choice) -> Path:
+    """Fetch a repository, its config first: what can't be used is not downloaded."""
+    choice.progress("looking it up", None)
+    known = list(choices())
+    config = files.read_config(hub.fetch_config(choice.name, known), choice.name)
+    _refuse_too_large(choice, _weights_fit(choice, config))
+    return hub.fetch_model(choice.name, known, choice.progress)
+
+
+def _from_folder(choice: Choice, folder: Path, kind: str) -> Loaded:
+    """Real weights, from a folder that is complete or refused."""
+    config = files.read_config(folder, choice.name)
+    _refuse_too_large(choice, _weights_fit(choice, config))
     choice.progress("loading", None)
-    model = hub.read_model(source, config, choice.device, choice.dtype, choice.attention, local)
-    tokenizer = hub.read_text(source, model, local)
+    where = (choice.device, choice.dtype, choice.attention)
+    model = files.read_model(folder, choice.name, *where)
+    tokenizer = files.read_text(folder, choice.name, model)
     return _loaded(choice, model, tokenizer, _shape_or_none(config, choice.name), kind)
+
+
+def _weights_fit(choice: Choice, config: PreTrainedConfig) -> fit.Fit:
+    size = fit.parameters_of(config) * choice.dtype.itemsize
+    remedy = "Load a smaller model, or this one in 16 bits or on another device."
+    return fit.Fit(size, 0, 0, free_bytes(choice.device), remedy)
 
 
 def _loaded(choice: Choice, model, tokenizer: Text, shape: ModelShape | None, kind: str) -> Loaded:
@@ -176,15 +196,19 @@ def _seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep transformers' progress bars and advice off stderr; errors still come as exceptions."""
+    """Keep progress bars and advice off stderr; errors still come as exceptions."""
+    from huggingface_hub.utils import logging as hub_logging
     from transformers.utils import logging
 
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
+    bars = logging.is_progress_bar_enabled()
+    before = [(log, log.get_verbosity()) for log in (logging, hub_logging)]
     logging.disable_progress_bar()
+    for log, _ in before:
+        log.set_verbosity_error()
     try:
         yield
     finally:
-        logging.set_verbosity(verbosity)
+        for log, verbosity in before:
+            log.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()

