@@ -12,7 +12,6 @@ from html import escape
 import ipywidgets as w
 
 from .. import models
-from ..models.devices import resolve_device, resolve_dtype
 from .worker import Worker
 
 OTHER = "another …"
@@ -69,7 +68,7 @@ class ModelControls(w.VBox):
         return self.given or worker.load(self.name, self.device.value, self.dtype.value, progress)
 
     def _offer_dtypes(self, _=None) -> None:
-        device = resolve_device(self.device.value)
+        device = models.resolve_device(self.device.value)
         names = [models.dtype_name(dtype) for dtype in models.dtypes(device)]
         self.dtype.options, self.dtype.value = names, names[0]
         self._refresh()
@@ -85,6 +84,6 @@ class ModelControls(w.VBox):
         shape = models.choices().get(self.name)
         if shape is None or self.dtype.value is None:
             return "size unknown until it is loaded; only safetensors weights are read"
-        device = resolve_device(self.device.value)
-        dtype = resolve_dtype(self.dtype.value, device)
+        device = models.resolve_device(self.device.value)
+        dtype = models.resolve_dtype(self.dtype.value, device)
         return str(models.fits(shape, dtype, device, prompt_tokens=64, new_tokens=64))

@@ -6,8 +6,7 @@ from html import escape
 
 import ipywidgets as w
 
-from .. import measure, summary
-from ..models.devices import resolve_device
+from .. import measure, models, summary
 from ..models.memory import free_bytes
 
 
@@ -15,7 +14,7 @@ class DeviceCard(w.HTML):
     """A table of facts about `device`, by default the one that the panels use."""
 
     def __init__(self, device: str | None = None):
-        where = resolve_device(device)
+        where = models.resolve_device(device)
         machine = measure.this_machine(where)
         rows = {
             "processor": machine.name,
