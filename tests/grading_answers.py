@@ -192,6 +192,5 @@ def judge(name, answer):
         "predicted_ratio": [NAIVE, CACHED],
         "cached_loop": [Counter(), torch.tensor([[1, 2, 3, 4, 5]])],
         "speed_up": [NAIVE, CACHED],
-        "kv_bytes_per_token": [CACHED],
     }
     return getattr(check, name)(answer, *others.get(name, []))

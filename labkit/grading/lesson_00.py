@@ -18,7 +18,7 @@ def weight_bytes(answer: Any) -> CheckResult:
     return number(
         answer,
         PARAMETERS * 4,
-        "Every one of these bytes takes part in every token: remember this number for lesson 05.",
+        "Every one of these bytes takes part in making every token.",
         [
             Slip(PARAMETERS * 32, "that is the number of bits. A byte has 8."),
             Slip(PARAMETERS * 2, "that would be a 16-bit format. float32 has 32 bits."),

@@ -12,6 +12,11 @@ from ..roofline import kv_elements
 from . import answers
 from .answers import Case, Slip, choice, function, not_ready, number, passed, show, wrong
 
+# Shapes as of SmolLM2-135M and Llama-3.1-8B, which share KV heads, and Llama-2-7B, which does not.
+SMALL = ModelShape("small", "llama", 30, 576, 9, 3, 64, 1536, 49152, 8192, tied=True)
+LARGE = ModelShape("large", "llama", 32, 4096, 32, 8, 128, 14336, 128256, 131072, tied=False)
+OLD = ModelShape("old", "llama", 32, 4096, 32, 32, 128, 11008, 32000, 4096, tied=False)
+
 LAST = 8  # steps at the end of a run whose median stands for "at the last token"
 
 
@@ -170,19 +175,12 @@ def longer_prompt(answer: Any) -> CheckResult:
     )
 
 
-def kv_bytes_per_token(answer: Callable[[ModelShape, int], int], cached: Trace) -> CheckResult:
+def kv_bytes_per_token(answer: Callable[[ModelShape, int], int]) -> CheckResult:
     """A function from a model's shape and the bytes of one number to cache bytes a position."""
-    if waiting := not_ready(answer, cached):
-        return waiting
-    own = cached.model
-    other = replace(own, layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, mla=None)
-    cases = [
-        Case((shape, size), _kv(shape, size), f"kv_bytes_per_token({name}, {size})")
-        for shape, size, name in ((own, 4, "cached.model"), (other, 2, "a shape like an 8B's"))
-    ]
+    inputs = [(SMALL, 4), (LARGE, 2), (OLD, 2)]
     return function(
         answer,
-        cases,
+        [Case(x, _kv(*x), f"kv_bytes_per_token({x[0].name}, {x[1]})") for x in inputs],
         "Keys and values, for each layer, for each KV head: all kept as long as the text lives.",
         [
             Slip(
