@@ -175,6 +175,7 @@ def _settings(request: RaceRequest, loaded: models.Loaded, prompt_tokens: int) -
         batch=request.batch,
         dtype=models.dtype_name(loaded.dtype),
         attention=loaded.model.config._attn_implementation,
+        layout=_layout(loaded.model),
         temperature=request.temperature,
         top_k=request.top_k,
         top_p=request.top_p,
@@ -183,3 +184,8 @@ def _settings(request: RaceRequest, loaded: models.Loaded, prompt_tokens: int) -
         threads=torch.get_num_threads() if loaded.device.type == "cpu" else None,
         prompt=request.prompt if isinstance(request.prompt, str) else None,
     )
+
+
+def _layout(model: torch.nn.Module) -> str:
+    """ "fast" where `models.load` stored weights column by column, as CPUs like it."""
+    return "plain" if all(weight.is_contiguous() for weight in model.parameters()) else "fast"

@@ -64,7 +64,7 @@ def heading(trace: Trace) -> str:
     batch = f", batch of {settings.batch}" if settings.batch > 1 else ""
     order = f", {settings.order}" if settings.order != "alone" else ""
     return (
-        f"{trace.model.name} in {settings.dtype} on {machine.name} ({machine.device}): "
+        f"{settings.model} in {settings.dtype} on {machine.name} ({machine.device}): "
         f"{settings.prompt_tokens:,} prompt tokens, {settings.new_tokens:,} new ones{batch}{order}"
     )
 

@@ -62,6 +62,13 @@ def test_the_settings_say_everything_that_was_chosen(toy):
     assert len(trace.steps[0].token_ids) == 2
 
 
+def test_the_order_of_the_weights_is_recorded(toy):
+    plain = models.load("toy", device="cpu", layout="plain")
+    for loaded, layout in ((toy, "fast"), (plain, "plain")):
+        _, trace = race(RaceRequest(loaded, "abc", 1, ("cached",)), loaded)
+        assert trace.settings.layout == layout
+
+
 def test_all_arms_and_the_warm_up_draw_the_same_random_numbers(toy):
     _, naive, cached = race(RaceRequest(toy, "abc", 8, temperature=2.0, seed=1), toy)
     assert naive.text() == cached.text()

@@ -19,7 +19,7 @@ def trace_of(arm: str, step_ms: list[float], kv_bytes: int | None = None) -> Tra
         Step(round(ms * 1e6), 1, 4 + i, (i,), (f" {i}",), kv_bytes=kv_bytes)
         for i, ms in enumerate(step_ms)
     )
-    settings = Settings(prompt_tokens=4, new_tokens=len(steps), order="interleaved")
+    settings = Settings(4, len(steps), model="toy", order="interleaved")
     return Trace(arm, SHAPE, settings, MACHINE, steps, first_call_ns=5_000_000)
 
 

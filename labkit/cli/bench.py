@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from . import options
+from .options import count
 from .output import EXIT_BROKEN_PROMISE, EXIT_OK, Progress
 
 if TYPE_CHECKING:
@@ -20,13 +21,12 @@ MODEL = "SmolLM2-135M-Instruct"
 def add_to(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser("bench", help="check the lab's own promises", description=__doc__)
     benches = command.add_subparsers(title="benchmarks", required=True, metavar="benchmark")
-    _add(benches, "race", race, "how much longer a naive step takes", pairs=9)
-    _add(benches, "cached-vs-generate", generate, "the cached arm against transformers", pairs=5)
-    _add(benches, "equal-tokens", equal, "all arms give the same tokens", new_tokens=256)
-    tax = _add(benches, "chart-tax", tax_of_chart, "what the live chart costs", pairs=5)
-    tax.set_defaults(model=None)
-    stop = _add(benches, "start-stop", start_stop, "200 starts and stops leave nothing behind")
-    stop.add_argument("--cycles", type=int, default=200, metavar="N")
+    add = partial(_add, benches)
+    add("race", race, "how much longer a naive step takes", model=MODEL, pairs=9)
+    add("cached-vs-generate", generate, "cached against transformers", model=MODEL, pairs=5)
+    add("equal-tokens", equal, "all arms give the same tokens", model=MODEL, new_tokens=256)
+    add("chart-tax", chart, "what the live chart costs", model=None, pairs=5)
+    add("start-stop", start_stop, "a stopped run leaves nothing behind", cycles=200)
 
 
 def _add(
@@ -34,17 +34,16 @@ def _add(
     name: str,
     measure: Callable[[argparse.Namespace], Figures],
     title: str,
-    **counts: int,
-) -> argparse.ArgumentParser:
-    """A benchmark with --json, --model, and an option for each of its `counts`."""
+    **options: str | int | None,
+) -> None:
+    """A benchmark with --json, and with its own `options`: a number is a count, else a name."""
     command = benches.add_parser(name, help=title, description=measure.__doc__)
-    command.add_argument("--model", default=MODEL)
-    for count, default in counts.items():
-        option = f"--{count.replace('_', '-')}"
-        command.add_argument(option, type=options.count, default=default, metavar="N")
+    for option, default in options.items():
+        kind = count if isinstance(default, int) else str
+        flag, shown = f"--{option.replace('_', '-')}", "N" if kind is count else "NAME"
+        command.add_argument(flag, type=kind, default=default, metavar=shown)
     command.add_argument("--json", action="store_true", help="everything, as JSON")
     command.set_defaults(run=run, benchmark=name, measure=measure)
-    return command
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,8 +79,9 @@ def equal(args: argparse.Namespace) -> Figures:
     return bench.measure(_load(args), args.new_tokens)
 
 
-def tax_of_chart(args: argparse.Namespace) -> Figures:
-    """A step with the live panel against one without, in a Jupyter kernel."""
+def chart(args: argparse.Namespace) -> Figures:
+    """A step with the live panel against one without: the toy, where a step is fastest, and
+    SmolLM2; or the model named."""
     from ..bench import chart_tax as bench
 
     for name in [args.model] if args.model else ["toy", MODEL]:
