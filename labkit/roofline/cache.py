@@ -113,10 +113,8 @@ def largest_batch(
     """
     if not 1 <= context <= shape.max_context:
         raise ValueError(f"context is {context}; {shape.name} takes 1 to {shape.max_context}")
-    return int(
-        _room(shape, memory_bytes, dtype)
-        // kv_bytes(shape, context, 1, kv_dtype or compute_dtype(dtype))
-    )
+    one = kv_bytes(shape, context, 1, kv_dtype or compute_dtype(dtype))
+    return int(_room(shape, memory_bytes, dtype) // one)
 
 
 def _room(shape: ModelShape, memory_bytes: float, dtype: str) -> float:
