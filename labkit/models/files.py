@@ -53,7 +53,7 @@ def _is_causal_lm(config: PreTrainedConfig) -> bool:
 
 
 def read_model(
-    folder: Path, name: str, device: torch.device, dtype: torch.dtype, attention: str
+    folder: Path, name: str, device: torch.device, dtype: torch.dtype, attention: str | None
 ) -> PreTrainedModel:
     """The model with its weights, in `dtype` on `device`. Raises NotUsable."""
     from safetensors import SafetensorError

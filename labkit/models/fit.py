@@ -1,8 +1,8 @@
 """Whether a model and a request fit in memory, with the arithmetic, before anything is built.
 
 Weights are counted exactly, on PyTorch's meta device, which builds a model without its numbers.
-The KV cache follows from the shape. The workspace is an upper bound for attention that doesn't
-store its scores (`sdpa`). How fast anything would be is unknown here.
+The KV cache follows from the shape. The workspace is an upper bound for the attention back end
+`sdpa`; `eager` stores its scores and needs more. How fast anything would be is unknown here.
 """
 
 from __future__ import annotations
@@ -124,14 +124,26 @@ def kv_bytes(shape: ModelShape, dtype: torch.dtype, tokens: int, batch: int = 1)
 def workspace_bytes(shape: ModelShape, dtype: torch.dtype, tokens: int, batch: int = 1) -> int:
     """Upper bound of what lives only during a forward pass over all `tokens`, in bytes.
 
-    A position: residual, normed input, a float32 copy of it, attention's output; queries, keys,
-    values, and rotated ones; three vectors as wide as the MLP. A sequence: two rows of float32
-    logits. And one layer's keys and values twice, while the growing cache is copied.
+    A position: residual, normed input, attention's output, and a float32 copy of one of them;
+    queries, keys and values, before and after rotation; three vectors as wide as the MLP; one
+    layer's keys and values again, while the growing cache is copied. A sequence: two rows of
+    float32 logits, and what attention needs for each pair of positions.
     """
-    heads = 2 * (shape.heads + 2 * shape.kv_heads) * shape.head_dim
+    keys_values = 2 * shape.kv_heads * shape.head_dim
+    heads = 2 * (shape.heads * shape.head_dim + keys_values) + keys_values
     position = (3 * shape.hidden + heads + 3 * shape.mlp) * dtype.itemsize + 4 * shape.hidden
-    copied_layer = kv_bytes(shape, dtype, tokens, batch) // shape.layers
-    return batch * (tokens * position + 8 * shape.vocab) + copied_layer
+    pairs = tokens * tokens * _pair_bytes(shape, dtype, batch)
+    return batch * (tokens * position + 8 * shape.vocab + pairs)
+
+
+def _pair_bytes(shape: ModelShape, dtype: torch.dtype, batch: int) -> int:
+    """Bytes for each pair of positions: none while attention keeps neither mask nor scores.
+
+    Sequences of different lengths and windows need a mask, as booleans and as numbers. Gemma 2 caps
+    its scores, which no fused kernel does here: three copies in up to float32, for each head.
+    """
+    mask = dtype.itemsize + 1 if batch > 1 or shape.window else 0
+    return mask + (3 * 4 * shape.heads if shape.family == "gemma2" else 0)
 
 
 # ------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class Choice:
     name: str
     device: torch.device
     dtype: torch.dtype
-    attention: str
+    attention: str | None
     seed: int
     progress: Progress
 
@@ -73,14 +73,16 @@ def load(
     dtype: torch.dtype | str | None = None,
     progress: Progress | None = None,
     *,
-    attention: str = "sdpa",
+    attention: str | None = None,
     layout: str = "fast",
     seed: int = 0,
 ) -> Loaded:
     """Load or build the model called `name`; None means this machine's default device and dtype.
 
     `progress(stage, fraction)` is called meanwhile, with None where no fraction is known; whatever
-    it raises ends the work cleanly. `seed` decides random weights. Raises ModelError with a remedy.
+    it raises ends the work cleanly. `attention` is transformers' `attn_implementation`; None means
+    "sdpa", or "eager" for Gemma 2, which has no other. `layout` is "fast" or "plain" (module
+    `layout`). `seed` decides random weights. Raises ModelError with a remedy.
     """
     where = resolve_device(device)
     what = resolve_dtype(dtype, where)
