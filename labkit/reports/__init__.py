@@ -1,0 +1,33 @@
+"""Pasted output of some thirty tools, or plain words, to `Report`s in our words and units.
+
+Standard library only. Reading order: `paste` (cleaning), `units`, `objects` and `tables` (numbers,
+JSON, pipes), `build` (what is absent, impossible, or follows), one module for each family of tools,
+`tools` (the table that finds them).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..records.report import Report
+from . import words
+from .facts import facts
+from .paste import Paste
+from .tools import TOOLS
+
+
+def parse(text: str) -> list[Report]:
+    """What the text reports: one entry for each run, in each tool's order; empty for nothing known.
+
+    No text makes it raise, and its time grows linearly with the text.
+    """
+    paste = Paste(text)
+    found = [one for marks, read in TOOLS if paste.has(*marks) for one in read(paste)]
+    found = found or words.read(paste)
+    about = facts(paste) if found else {}
+    return [_with_facts(one, about) for one in found]
+
+
+def _with_facts(one: Report, about: dict[str, object]) -> Report:
+    """The report with what the paste says of model and machine, where it has not said it itself."""
+    return replace(one, **{n: value for n, value in about.items() if getattr(one, n) is None})

@@ -1,0 +1,68 @@
+"""Tables drawn with pipes: Markdown, box drawing, with or without outer pipes, several head rows.
+
+A row of dashes ends the head. A cell that spans columns is written `Name ||`; it names them all.
+What the columns mean is the readers' business.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_rule = re.compile(r"[-=:+| ]+")
+
+
+@dataclass(frozen=True)
+class Table:
+    """`head` holds one name for each column, of all head rows together; `rows` hold text."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def column(self, pattern: str) -> int | None:
+        """The first column whose name the pattern is found in, upper or lower case alike."""
+        found = (i for i, name in enumerate(self.head) if re.search(pattern, name, re.IGNORECASE))
+        return next(found, None)
+
+
+def tables(text: str) -> list[Table]:
+    """The tables of a text in order. A row without pipes, other than a rule, ends a table."""
+    found: list[Table] = []
+    head: list[list[str]] = []
+    rows: list[list[str]] = []
+    ruled = False
+    for line in [*text.split("\n"), ""]:
+        if line and _rule.fullmatch(line) and len(line) > 2:
+            if line.startswith("+") and not ruled:  # a box: a title above it is no head row
+                head = [row for row in head if len(row) == line.count("+") - 1]
+            ruled = ruled or bool(head)
+        elif "|" in line:
+            (rows if ruled else head).append(_cells(line))
+        else:
+            found += [_table(head, rows)] if ruled and rows else []
+            head, rows, ruled = [], [], False
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    cells = [cell.strip() for cell in line.strip().split("|")]
+    first = 1 if cells and not cells[0] else 0
+    last = len(cells) - 1 if len(cells) > 1 and not cells[-1] else len(cells)
+    return cells[first:last]
+
+
+def _table(head: list[list[str]], rows: list[list[str]]) -> Table:
+    width = max(len(row) for row in head)
+    names = [""] * width
+    for row in head:
+        for i, name in enumerate(_filled(row)):
+            names[i] = f"{names[i]} {name}".strip()
+    return Table(tuple(names), tuple(map(tuple, rows)))
+
+
+def _filled(row: list[str]) -> list[str]:
+    """A spanning cell's name, repeated for the columns that it spans; the first cell spans none."""
+    names: list[str] = []
+    for i, name in enumerate(row):
+        names.append(name or (names[-1] if i > 1 else ""))
+    return names

@@ -1,0 +1,156 @@
+"""Plain words: "TTFT 50 ms, 2 tok/s, 8B on a 4090", "prompts of 300 tokens, 200 users at once".
+
+Read only where no tool's output was found. What one pattern has read is taken out of the text, so
+that "the first request takes 38 s" isn't read again as the time of every request.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..records.report import Report
+from .build import report
+from .paste import Paste
+from .units import NUMBER, number, seconds
+
+MOST_CHARACTERS = 20_000  # who describes a run in words is done before that
+
+_unit = r"(ms|milliseconds?|secs?|seconds?|s|minutes?|min|µs|us)\b"
+_time = rf"({NUMBER}) ?{_unit}"
+_gap = r"[^\d\n;.]{0,25}?"
+_rate = rf"({NUMBER}) ?(?:tok(?:en)?s? ?(?:/|per|a) ?s(?:ec(?:ond)?)?\b|t/s\b|tps\b)"
+_names = {
+    "queue": r"queue(?:d|ing)?(?: time)?|waiting(?: time)?|wait time",
+    "ttft": r"\bttft\b|time[ -]to[ -]first[ -]token|first token|starts? (?:answering )?in",
+    "tpot": r"\btpot\b|\bitl\b|time per output token|inter-token latency|per token",
+    "load": r"\bload(?:ing)?(?: time)?\b|cold start",
+    "first": r"first (?:request|call|run)",
+    "prefill": r"\bprefill(?: time)?\b|prompt processing",
+    "decode": r"\bdecod(?:e|ing)(?: time)?\b",
+    "total": r"\btotal(?: time)?\b|end[ -]to[ -]end|\be2e\b|\blatency\b|\btakes\b|\btook\b",
+}
+TIMES = {name: re.compile(rf"(?:{words}){_gap}{_time}") for name, words in _names.items()}
+_in_name = re.compile(rf"\b(ttft|tpot|itl)[ _]?[(\[]?(ms|s)[)\]]?[\"' :=|]{{1,8}}({NUMBER})")
+_each = re.compile(rf"{_time} ?(?:/|per|a|each) ?token")
+_rates = re.compile(_rate)
+_prefill_rate = re.compile(rf"(?:prefill|prompt|\bpp\b|reading)[^\d\n;.]{{0,25}}?{_rate}")
+_of_prompt = r"prompts?|documents?|contexts?|inputs?"
+_of_output = r"answers?|outputs?|responses?|completions?|replies|reply"
+_k = rf"({NUMBER})(k?)"
+_counts = {
+    "prompt": re.compile(
+        rf"{_k}[- ]?tokens? (?:long )?(?:{_of_prompt}|in\b)|{_k} (?:prompt|input) tokens?"
+        rf"|(?:{_of_prompt})(?: tokens?| length| of| are| is|:|=){{1,3}} ?{_k}(?: tokens?)?"
+    ),
+    "output": re.compile(
+        rf"{_k}[- ]?tokens? (?:long )?(?:{_of_output}|out\b)"
+        rf"|{_k} (?:output|generated|new) tokens?"
+        rf"|(?:{_of_output})(?: tokens?| length| of| are| is|:|=){{1,3}} ?{_k}(?: tokens?)?"
+    ),
+}
+_users = re.compile(
+    rf"(one|single|{NUMBER}) (?:concurrent |parallel )?(?:users?|clients?|requests? at once)\b"
+    rf"|(?:batch(?: size)?|concurrency)(?: of|:|=)? ?({NUMBER})"
+)
+
+
+class Text:
+    """The words not read yet."""
+
+    def __init__(self, text: str) -> None:
+        self.left = text[:MOST_CHARACTERS]
+
+    def take(self, pattern: re.Pattern[str]) -> list[str | None] | None:
+        """The groups of the first match, which is then blanked out; None without a match."""
+        match = pattern.search(self.left)
+        if match is None:
+            return None
+        self.left = self.left[: match.start()] + " ; " + self.left[match.end() :]
+        return list(match.groups())
+
+
+def read(paste: Paste) -> list[Report]:
+    text = Text(paste.lower)
+    times = {}
+    while found := text.take(_in_name):
+        times.setdefault(found[0].replace("itl", "tpot"), seconds(found[2], found[1]))
+    prefill = _first_number(text.take(_prefill_rate))
+    per_token = text.take(_each)
+    for name, pattern in TIMES.items():
+        found = text.take(pattern)
+        if found and times.get(name) is None:
+            times[name] = seconds(found[0], _short(found[1]))
+    if per_token:
+        times.setdefault("tpot", seconds(per_token[0], _short(per_token[1])))
+    decode = _first_number(text.take(_rates))
+    if prefill is None and decode is None and not any(times.values()):
+        return []
+    prompt, output = (_count(text.take(pattern)) for pattern in _counts.values())
+    return [_report(times, prefill, decode, prompt, output, _in_flight(text))]
+
+
+def _report(
+    times: dict[str, float | None],
+    prefill: float | None,
+    decode: float | None,
+    prompt: float | None,
+    output: float | None,
+    users: float | None,
+) -> Report:
+    first_s, ttft_s = times.get("first"), times.get("ttft")
+    load_s = times.get("load")
+    if first_s and not load_s:  # only the first request: what later ones don't take is loading
+        load_s = first_s - (ttft_s or 0.0)
+    alone = decode is not None and prefill is not None and not times
+    return report(
+        "words",
+        "rates" if alone and not prompt else "request",
+        concurrency=users,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        queue_s=times.get("queue"),
+        load_s=load_s,
+        prefill_s=times.get("prefill"),
+        ttft_s=ttft_s,
+        decode_s=times.get("decode"),
+        tpot_s=times.get("tpot"),
+        total_s=times.get("total"),
+        prefill_tokens_per_s=prefill,
+        decode_tokens_per_s=decode,
+    )
+
+
+def _short(unit: str) -> str:
+    return {"milli": "ms", "secon": "s", "sec": "s", "secs": "s", "minut": "min"}.get(
+        unit[:5], unit
+    )
+
+
+def _first_number(found: list[str | None] | None) -> float | None:
+    return number(found[0]) if found else None
+
+
+def _count(found: list[str | None] | None) -> float | None:
+    """The number among the groups, times 1,000 where a k follows it."""
+    if not found:
+        return None
+    place = next(i for i, group in enumerate(found) if group)
+    value = number(found[place])
+    return value * 1000 if value is not None and found[place + 1] == "k" else value
+
+
+def _in_flight(text: Text) -> float | None:
+    found = text.take(_users)
+    if not found:
+        return None
+    word = found[0] or found[1]
+    return 1.0 if word in ("one", "single") else number(word)
+
+
+def render(one: Report) -> str:
+    """The report as a sentence."""
+    return (
+        f"TTFT {one.ttft_s * 1e3:.2f} ms, TPOT {one.tpot_s * 1e3:.2f} ms, "
+        f"queue {one.queue_s * 1e3:.2f} ms, prompts of {one.prompt_tokens:.0f} tokens, "
+        f"answers of {one.output_tokens:.0f} tokens, {one.concurrency:.0f} users"
+    )
