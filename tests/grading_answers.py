@@ -181,6 +181,12 @@ WRONG = [
 ]
 
 
+LESSON = "labkit.grading.lesson_"
+
+# Only the lessons' own exercises, whatever else `grading` offers.
+EXERCISES = [name for name in check.__all__ if getattr(check, name).__module__.startswith(LESSON)]
+
+
 def judge(name, answer):
     """Runs the check called `name` on `answer`, with whatever else its lesson hands to it."""
     others = {
