@@ -88,7 +88,7 @@ def prepare(request: RaceRequest, loaded: models.Loaded) -> list[Run]:
         settings=_settings(request, loaded, len(ids)),
         machine=measure.this_machine(loaded.device),
         device=loaded.device,
-        decode=lambda token_id: loaded.tokenizer.decode([token_id]),
+        decode=loaded.tokenizer.decode,
     )
     return [Run(_arm(name, request, loaded, ids), setup) for name in request.arms]
 

@@ -49,7 +49,8 @@ def jupyter_lab(folder: Path) -> Iterator[str]:
     env = os.environ | {"JUPYTERLAB_SETTINGS_DIR": str(folder / ".settings")}
     server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=env)
     try:
-        yield f"http://127.0.0.1:{port}/lab/tree/{{}}?token={token}"
+        # `reset`: no tabs left open by an earlier visit
+        yield f"http://127.0.0.1:{port}/lab/tree/{{}}?reset&token={token}"
     finally:
         server.terminate()
         server.wait(20)
@@ -81,18 +82,24 @@ def chromium_page(width: int = 1280, height: int = 900, dark: bool = False):
 
 def open_notebook(page, address: str) -> None:
     """Opens a notebook and waits until its kernel is idle."""
+    from playwright.sync_api import Error
+
     for attempt in range(60):  # the server needs a few seconds to come up
         try:
             page.goto(address)
             break
-        except Exception:
+        except Error:
             if attempt == 59:
                 raise
             page.wait_for_timeout(500)
     page.wait_for_selector(".jp-Notebook .jp-Cell")
-    page.wait_for_function(
-        "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-    )
+    kernel = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
+    page.wait_for_function(f"() => {kernel}?.status === 'idle'")
+
+
+def shut_down_kernel(page) -> None:
+    """Ends the open notebook's kernel, and with it whatever it still runs."""
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
 
 
 def run_all(page) -> None:

@@ -22,10 +22,17 @@ from labkit.measure import (
     one_after_the_other,
     this_machine,
 )
+from labkit.measure.detokenize import Detokenizer
 from labkit.records import Settings, from_json, to_json
 
 CPU = torch.device("cpu")
-SETUP = Setup(SHAPE, Settings(prompt_tokens=4, new_tokens=6), MACHINE, CPU, decode="<{}>".format)
+
+
+def spell(ids) -> str:
+    return "".join(map("<{}>".format, ids))
+
+
+SETUP = Setup(SHAPE, Settings(prompt_tokens=4, new_tokens=6), MACHINE, CPU, decode=spell)
 
 
 class FakeClock:
@@ -104,9 +111,9 @@ def test_drawing_between_two_steps_is_nobodys_time(fake):
 
 
 def test_turning_a_token_into_text_is_not_timed(fake):
-    def slow_decode(token_id: int) -> str:
+    def slow_decode(ids) -> str:
         fake.take(10**9)
-        return f"<{token_id}>"
+        return spell(ids)
 
     trace = to_the_end(Run(arm(fake, 900, 30), replace(SETUP, decode=slow_decode)))
     assert walls(trace) == [900, 30]
@@ -292,3 +299,18 @@ def test_this_machine_tells_what_the_system_reports():
     assert machine.memory_bytes > 2**28
     assert machine.cache_bytes is None or machine.cache_bytes >= 2**18
     assert machine.bandwidth_bytes_per_s is None  # nobody has measured it
+
+
+# ---- text, token by token
+
+
+def test_a_character_split_over_tokens_appears_once_with_the_token_that_completes_it():
+    pieces = [b"caf", "é".encode()[:1], "é".encode()[1:], b"!"]
+    row = Detokenizer(lambda ids: b"".join(pieces[i] for i in ids).decode(errors="replace"))
+    assert [row.add(i) for i in range(4)] == ["caf", "", "é", "!"]
+
+
+def test_a_space_that_a_tokenizer_drops_at_the_start_is_kept_between_tokens():
+    words = [" one", " two", " three"]
+    row = Detokenizer(lambda ids: "".join(words[i] for i in ids).removeprefix(" "))
+    assert [row.add(i) for i in range(3)] == ["one", " two", " three"]

@@ -7,7 +7,7 @@ between two passes (drawing, decoding text, the other arm's turn) is nobody's ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
@@ -18,6 +18,7 @@ import psutil
 import torch
 
 from ..records import Machine, ModelShape, Settings, Step, Trace
+from .detokenize import Detokenizer
 from .machine import versions
 
 
@@ -41,13 +42,13 @@ class Arm:
 
 @dataclass(frozen=True)
 class Setup:
-    """What all arms of a comparison share. `decode` turns one token id into its text."""
+    """What all arms of a comparison share. `decode` turns token ids into text."""
 
     shape: ModelShape | None
     settings: Settings
     machine: Machine
     device: torch.device
-    decode: Callable[[int], str]
+    decode: Callable[[Sequence[int]], str]
 
 
 def synchronise(device: torch.device) -> None:
@@ -68,6 +69,7 @@ class Run:
         self._tokens: Iterator[TokenStep] | None = None
         self._started_at: str | None = None
         self._peak_memory_bytes: int | None = None
+        self._rows: list[Detokenizer] = []
 
     def warm_up(self) -> None:
         """Runs the arm once for nothing; its first pass is the first-call cost.
@@ -104,6 +106,7 @@ class Run:
 
     def _record(self, forward: TokenStep, wall_ns: int) -> Step:
         token_ids = tuple(forward.token_ids.tolist())
+        self._rows = self._rows or [Detokenizer(self.setup.decode) for _ in token_ids]
         best, second = forward.logits.topk(2).values.T
         gap = (best - second).min().item()
         return Step(
@@ -111,7 +114,7 @@ class Run:
             tokens_in=forward.tokens_in,
             context_tokens=forward.context_tokens,
             token_ids=token_ids,
-            texts=tuple(map(self.setup.decode, token_ids)),
+            texts=tuple(row.add(t) for row, t in zip(self._rows, token_ids, strict=True)),
             top2_gap=gap if isfinite(gap) else None,  # 16 bits can overflow
             kv_bytes=None if forward.cache is None else cache_bytes(forward.cache),
         )

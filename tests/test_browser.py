@@ -1,0 +1,140 @@
+"""The lab in a real JupyterLab in headless Chromium: click, watch the curves grow, stop, reload.
+
+Skipped with the reason where no browser is installed; under CI that is a failure instead.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import browser
+import pytest
+
+from labkit import records
+
+if browser.chromium() is None and not os.environ.get("CI"):
+    pytest.skip("no Chromium here: install Debian's package `chromium`", allow_module_level=True)
+
+MANY = 4000  # tokens of the toy: long enough to look at the run while it goes
+RACE = f'from labkit import ui\nrace = ui.race("toy", prompt="abc", new_tokens={MANY})\nrace'
+ANOTHER = 'another = ui.race("toy", prompt="abc", new_tokens=4)\nanother'
+
+# Number of points of the cached arm's ms per token in a panel's chart.
+POINTS = """(n) => {
+  const chart = document.querySelectorAll('.labkit-panel')[n]?.querySelector('.js-plotly-plot');
+  return chart?.data?.find((trace) => trace.meta === 'cached-ms')?.x?.length ?? 0;
+}"""
+SAYS = """([n, words]) => document.querySelectorAll('.labkit-panel')[n]
+  ?.querySelector('[role=status], [role=alert]')?.textContent.includes(words)"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lab")
+    with browser.jupyter_lab(folder) as address:
+        yield folder, address
+
+
+@pytest.fixture
+def page(lab, request):
+    """Two panels of the toy in a notebook, and a kernel, of the test's own."""
+    folder, address = lab
+    name = f"{request.node.name}.ipynb"
+    browser.write_notebook(folder / name, RACE, ANOTHER, "6 * 7")
+    with browser.chromium_page() as page:
+        browser.open_notebook(page, address.format(name))
+        browser.run_all(page)
+        page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 2")
+        yield page
+        browser.shut_down_kernel(page)
+
+
+def click(page, name: str, panel: int = 0) -> None:
+    page.locator(".labkit-panel").nth(panel).get_by_role("button", name=name).click()
+
+
+def wait_until_it_says(page, words: str, panel: int = 0) -> None:
+    page.wait_for_function(SAYS, arg=[panel, words])
+
+
+def wait_for_points(page, more_than: int = 0, panel: int = 0) -> int:
+    page.wait_for_function(f"([n, m]) => ({POINTS})(n) > m", arg=[panel, more_than])
+    return page.evaluate(POINTS, panel)
+
+
+def test_both_curves_grow_while_the_run_goes_and_stop_ends_it(page):
+    click(page, "Run Simulation")
+    early = wait_for_points(page)
+    late = wait_for_points(page, more_than=early)
+    click(page, "Stop")
+    wait_until_it_says(page, "stopped")
+    assert early < late < MANY
+    stopped_at = page.evaluate(POINTS, 0)
+    page.wait_for_timeout(500)
+    assert page.evaluate(POINTS, 0) == stopped_at
+
+
+def test_the_kernel_answers_other_cells_while_a_run_goes(page):
+    click(page, "Run Simulation")
+    wait_for_points(page)
+    last = page.locator(".jp-CodeCell").nth(2)
+    last.locator(".cm-content").fill("6 * 7 + 1000")
+    page.keyboard.press("Control+Enter")
+    last.locator(".jp-OutputArea-output", has_text="1042").wait_for(timeout=5_000)
+    assert page.evaluate(SAYS, [0, "running"])
+
+
+def test_a_second_panel_says_that_it_waits_and_runs_when_the_worker_is_free(page):
+    click(page, "Run Simulation")
+    wait_for_points(page)
+    click(page, "Run Simulation", panel=1)
+    wait_until_it_says(page, "waiting", panel=1)
+    click(page, "Stop")
+    wait_until_it_says(page, "done", panel=1)
+    assert wait_for_points(page, panel=1) == 4
+
+
+def test_a_page_reloaded_during_and_after_a_run_shows_the_run(page):
+    click(page, "Run Simulation")
+    before = wait_for_points(page)
+    browser.save(page)
+    page.reload()
+    assert wait_for_points(page) >= before
+    click(page, "Stop")
+    wait_until_it_says(page, "stopped")
+    at_stop = page.evaluate(POINTS, 0)
+    page.reload()
+    assert wait_for_points(page) == at_stop
+    wait_until_it_says(page, "stopped")
+
+
+def test_the_browser_saves_json_csv_and_a_picture(page):
+    click(page, "Run Simulation", panel=1)
+    wait_until_it_says(page, "done", panel=1)
+    for button, ending in (("Export JSON", "json"), ("Export CSV", "csv"), ("Export PNG", "png")):
+        with page.expect_download() as download:
+            click(page, button, panel=1)
+        assert download.value.suggested_filename.endswith(ending)
+    with page.expect_download() as download:
+        click(page, "Export JSON", panel=1)
+    saved = records.parse(Path(download.value.path()).read_text())
+    assert [len(trace.steps) for trace in saved] == [4, 4]
+
+
+def test_a_run_can_be_started_and_stopped_from_the_keyboard(page):
+    panel = page.locator(".labkit-panel").first
+    panel.get_by_role("button", name="Run Simulation").focus()
+    page.keyboard.press("Enter")
+    wait_for_points(page)
+    panel.get_by_role("button", name="Stop").focus()
+    page.keyboard.press("Space")
+    wait_until_it_says(page, "stopped")
+
+
+def test_bad_input_is_said_in_the_panel(page):
+    panel = page.locator(".labkit-panel").nth(1)
+    panel.get_by_label("New tokens").fill("0")
+    panel.get_by_label("New tokens").press("Tab")
+    click(page, "Run Simulation", panel=1)
+    wait_until_it_says(page, "at least 1", panel=1)
