@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _follow(request, runs, progress)
     except KeyboardInterrupt:
+        progress.clear()
         print("stopped: this is what was measured so far", file=sys.stderr)
         return EXIT_STOPPED
     finally:
