@@ -134,8 +134,9 @@ def test_out_of_memory_while_loading_frees_what_was_built(monkeypatch):
     built = []
 
     def build(choice):
-        tensor = torch.zeros(1000)
-        built.append(weakref.ref(tensor))
+        half = torch.nn.Linear(100, 100)
+        half.itself = [half]  # a cycle, as in real models: only the collector frees it
+        built.append(weakref.ref(half))
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
     monkeypatch.setattr(loading, "_build", build)

@@ -32,13 +32,16 @@ def attempt(name):
     except models.ModelError as error:
         return [type(error).__name__, str(error), seen]
 
+def fetched():
+    cache = os.path.join(os.environ["HF_HOME"], "hub", "models--lab--toy", "snapshots", "1" * 40)
+    return sorted(os.listdir(cache))
+
+free_bytes, loading.free_bytes = loading.free_bytes, lambda device: 1000
+found = {"too large": [attempt("lab/toy"), fetched()]}
+loading.free_bytes = free_bytes
 names = ("lab/toy", "lab/gated", "lab/none", "not/a/name")
-found = {name: attempt(name) for name in names}
-found["again"] = attempt("lab/toy")
-loading.free_bytes = lambda device: 1000
-found["too large"] = attempt("lab/toy")
-cache = os.path.join(os.environ["HF_HOME"], "hub", "models--lab--toy", "snapshots", "1" * 40)
-found["files"] = sorted(os.listdir(cache))
+found |= {name: attempt(name) for name in names}
+found |= {"again": attempt("lab/toy"), "files": fetched()}
 print(json.dumps(found))
 """
 
@@ -95,10 +98,10 @@ def test_a_second_load_downloads_nothing(found):
 
 
 def test_what_is_too_large_is_not_downloaded(found):
-    error, text, seen = found["too large"]
+    (error, text, _), fetched = found["too large"]
     assert error == "TooLarge"
     assert "does not fit" in text
-    assert [stage for stage, _ in seen] == ["looking it up"]
+    assert fetched == ["config.json"]
 
 
 @pytest.mark.parametrize(
