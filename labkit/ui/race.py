@@ -160,7 +160,7 @@ class FirstTokens(Race):
 def texts(traces: Sequence[Trace]) -> str:
     """What each arm has written so far, and whether that is the same."""
     parts = [
-        f'<div><b>{escape(trace.arm)}</b><div style="{TEXT_STYLE} {figures.STYLE[trace.arm][0]}">'
+        f'<div><b>{escape(trace.arm)}</b><div style="{TEXT_STYLE} {figures.color_of(trace.arm)}">'
         f"{escape(trace.text())}</div></div>"
         for trace in traces
     ]

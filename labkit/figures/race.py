@@ -1,48 +1,17 @@
-"""Records to Plotly figures: pure functions, usable without a widget.
-
-Each live chart is drawn from `Curve`s: the figure is built once, and while a run goes on only the
-curves' points are replaced. Colours are Okabe-Ito's, told apart by dash and marker too; the
-background is transparent and the ink mid-grey, so that both themes of JupyterLab can carry it.
-"""
+"""Naive against cached, token by token: the figure of the race."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from .records import Trace
+from ..records import Trace
+from .style import STYLE, Curve, plain, provenance, shown
 
-INK = "#808080"
-GRID = "rgba(128,128,128,0.25)"
-AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "title_font_size": 13}
-# arm -> (colour, dash)
-STYLE = {
-    "naive": ("#D55E00", "solid"),
-    "cached": ("#0072B2", "dash"),
-    "preallocated": ("#009E73", "dot"),
-}
 ARMS = tuple(STYLE)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """The points of one line: float64 arrays (n,). `name` finds the line in its figure (`meta`)."""
-
-    name: str
-    x: np.ndarray
-    y: np.ndarray
-    text: tuple[str, ...] = ()
-    visible: bool = True
-
-
-def shown(text: str) -> str:
-    """A token's text for a hover label: spaces and line ends made visible, HTML made harmless."""
-    return escape(text.replace("\n", "⏎").replace(" ", "␣"))
 
 
 def race_curves(traces: Sequence[Trace]) -> list[Curve]:
@@ -72,7 +41,7 @@ def race(traces: Sequence[Trace] = (), new_tokens: int | None = None) -> go.Figu
     figure.update_yaxes(title="tokens per second", row=1, col=1)
     figure.update_yaxes(title="ms per token", row=2, col=1)
     figure.update_xaxes(title="token number (1 is the prefill's)", row=2, col=1)
-    _plain(figure, height=460)
+    plain(figure, height=460)
     figure.update_layout(race_layout(traces, new_tokens))
     return figure
 
@@ -82,18 +51,6 @@ def race_layout(traces: Sequence[Trace], new_tokens: int | None = None) -> dict:
     longest = max((len(trace.steps) for trace in traces), default=0)
     span = [0, max(new_tokens or longest, 2) + 0.5]
     return {"title.text": provenance(traces), "xaxis.range": span, "xaxis2.range": span}
-
-
-def provenance(traces: Sequence[Trace]) -> str:
-    """Measured or recorded, what, and on which machine: every chart of a run says so."""
-    if not traces:
-        return "nothing measured yet"
-    first = traces[0]
-    return escape(
-        f"{first.origin} on {first.machine.name} ({first.machine.device}) · "
-        f"{first.settings.model} · {first.settings.dtype} · "
-        f"prompt of {first.settings.prompt_tokens} tokens"
-    )
 
 
 def _line(curve: Curve) -> go.Scatter:
@@ -113,20 +70,3 @@ def _line(curve: Curve) -> go.Scatter:
         line={"color": color, "dash": dash, "width": 2.5},
         hovertemplate=f"token %{{x}}: %{{text}}<br>%{{y:.1f}} {unit}<extra>{arm}</extra>",
     )
-
-
-def _plain(figure: go.Figure, height: int) -> None:
-    """The look that all figures share."""
-    figure.update_layout(
-        template="none",
-        height=height,
-        margin={"l": 64, "r": 16, "t": 64, "b": 48},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": INK, "size": 13},
-        title={"font": {"size": 13}, "x": 0, "xanchor": "left", "xref": "paper", "y": 0.97},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-        hoverlabel={"font": {"size": 13}},
-    )
-    figure.update_xaxes(linecolor=INK, **AXIS)
-    figure.update_yaxes(rangemode="tozero", automargin=True, **AXIS)
