@@ -1,0 +1,113 @@
+"""One clause with what was found in it, and the questions that the reading of claims asks of it.
+
+A scene knows which small words stand where: it decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .clauses import Clause
+from .mentions import Mention
+from .words import Word
+
+REACH = 7  # words over which a "not" or a "fine" is heard
+
+
+@dataclass
+class Scene:
+    """A clause, its contents and its cues, and its neighbours in the answer."""
+
+    clause: Clause
+    words: list[Word]
+    contents: list[Mention] = field(default_factory=list)
+    cues: dict[str, list[Mention]] = field(default_factory=dict)
+    before: Scene | None = None
+    after: Scene | None = None
+
+    def has(self, *kinds: str) -> bool:
+        return any(self.cues.get(kind) for kind in kinds)
+
+    def left(self, kind: str, place: int, reach: int = 99) -> Mention | None:
+        """The nearest cue of that kind that ends before `place`."""
+        found = [c for c in self.cues.get(kind, ()) if c.last < place and place - c.last <= reach]
+        return found[-1] if found else None
+
+    def right(self, kind: str, place: int, reach: int = 99) -> Mention | None:
+        """The nearest cue of that kind that begins after `place`."""
+        found = [c for c in self.cues.get(kind, ()) if c.first > place and c.first - place <= reach]
+        return found[0] if found else None
+
+    def between(self, first: int, last: int, *kinds: str) -> Mention | None:
+        """The first content of those kinds (of any, if none given) strictly between two places."""
+        for content in self.contents:
+            if first < content.first and content.last < last:
+                if content.kind != "noise" and (not kinds or content.kind in kinds):
+                    return content
+        return None
+
+    def text(self, place: int) -> str:
+        inside = self.clause.first <= place < self.clause.end
+        return self.words[place].text if inside else ""
+
+    @property
+    def has_digits(self) -> bool:
+        places = range(self.clause.first, self.clause.end)
+        return any(self.words[place].text[0].isdigit() for place in places)
+
+    def others(self, mention: Mention) -> int:
+        """How many words the clause has besides the mention."""
+        return self.clause.length - mention.length
+
+    def segment(self) -> Iterator[Scene]:
+        """The scenes of the same segment, in order."""
+        first = self
+        while first.before and first.before.clause.segment == self.clause.segment:
+            first = first.before
+        at: Scene | None = first
+        while at and at.clause.segment == self.clause.segment:
+            yield at
+            at = at.after
+
+    def previous(self) -> Scene | None:
+        """The clause before, if it belongs to the same sentence."""
+        same = self.before and self.before.clause.sentence == self.clause.sentence
+        return self.before if same else None
+
+    def following(self) -> Scene | None:
+        """The clause after, if it belongs to the same sentence."""
+        same = self.after and self.after.clause.sentence == self.clause.sentence
+        return self.after if same else None
+
+
+def scenes(
+    words: list[Word], parts: list[Clause], contents: list[Mention], cues: list[Mention]
+) -> list[Scene]:
+    """One scene for each clause. A "not" that belongs to a longer expression is left out."""
+    made = [Scene(clause, words) for clause in parts]
+    home: dict[int, Scene] = {}
+    for before, scene in zip([None, *made], made, strict=False):
+        scene.before = before
+        if before:
+            before.after = scene
+        home.update(dict.fromkeys(range(scene.clause.first, scene.clause.end), scene))
+    for content in contents:
+        home[content.first].contents.append(content)
+    for cue in _heard(contents, cues):
+        home[cue.first].cues.setdefault(cue.kind, []).append(cue)
+    return made
+
+
+def _heard(contents: list[Mention], cues: list[Mention]) -> list[Mention]:
+    """The cues without words that mean something else in a longer expression.
+
+    "Not enough", "no doubt", "don't unload" deny nothing; "not what's wrong" names no trouble.
+    """
+    longer = [cue for cue in cues if cue.kind in ("spare", "short", "fine") and cue.length > 1]
+    inside = [content for content in contents if content.kind != "noise"]
+    used = {
+        "not": {place for m in (*longer, *inside) for place in range(m.first, m.last + 1)},
+        "slow": {p for m in longer if m.kind == "fine" for p in range(m.first, m.last + 1)},
+    }
+    return [cue for cue in cues if cue.first not in used.get(cue.kind, ()) or cue.length > 2]

@@ -1,0 +1,158 @@
+"""The table of words, `data/answer_words.json`, made ready for matching.
+
+A pattern is a run of elements separated by spaces: `word`, `a|b` (either), `word*` (beginning so),
+`{SET}` (one of the table's sets), each with a final `?` where it may be missing; `~3` before an
+element lets up to three other words stand between. Words of five letters or more are also found
+with a letter wrong, missing, doubled or swapped; of nine or more, with two.
+
+What a match means is not known here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from ...catalog import DATA
+from .words import fold
+
+SHORTEST_TYPO = 5  # letters; shorter words are too near to each other
+LONG = 9  # letters from which two slips are forgiven
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Elements as numbers into the vocabulary, each with the gap allowed before it."""
+
+    group: str  # "content" or "cues"
+    name: str
+    elements: tuple[tuple[int, int], ...]  # (gap, element)
+
+
+@dataclass
+class Vocabulary:
+    """All patterns by their first element, and which elements a word satisfies."""
+
+    patterns: dict[int, list[Pattern]] = field(default_factory=dict)
+    literals: dict[str, set[int]] = field(default_factory=dict)
+    prefixes: dict[str, set[int]] = field(default_factory=dict)
+    near: dict[str, set[str]] = field(default_factory=dict)  # spelling with letters left out
+    known: dict[str, frozenset[int]] = field(default_factory=dict)  # words looked up before
+
+    def elements_of(self, word: str) -> frozenset[int]:
+        """The elements that the word satisfies, itself or as the nearest word of the table."""
+        if word not in self.known:
+            if len(self.known) > 20_000:  # learners' typos must not fill the memory
+                self.known.clear()
+            self.known[word] = self._exact(word)
+            if word not in self.literals:
+                self.known[word] |= self._mistyped(word)
+        return self.known[word]
+
+    def _exact(self, word: str) -> frozenset[int]:
+        found = set(self.literals.get(word, ()))
+        for length in range(2, len(word) + 1):
+            found |= self.prefixes.get(word[:length], set())
+        return frozenset(found)
+
+    def _mistyped(self, word: str) -> frozenset[int]:
+        if not SHORTEST_TYPO <= len(word) <= 24 or not word.isalpha():
+            return frozenset()
+        candidates = {near for cut in _cuts(word) for near in self.near.get(cut, ())}
+        distance = {near: slips(word, near) for near in candidates}
+        least = min(distance.values(), default=LONG)
+        nearest = [near for near in candidates if distance[near] == least <= _allowed(near)]
+        return frozenset().union(*map(self._exact, nearest))
+
+
+def slips(one: str, other: str) -> int:
+    """Damerau's distance: letters to change, insert, leave out, or swap with their neighbour.
+
+    >>> slips("wieghts", "weights"), slips("bandwith", "bandwidth"), slips("teh", "the")
+    (1, 1, 1)
+    """
+    before, row = [], list(range(len(other) + 1))
+    for i, a in enumerate(one, start=1):
+        last, before, row = before, row, [i]
+        for j, b in enumerate(other, start=1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                best = min(best, last[j - 2] + 1)
+            row.append(best)
+    return row[-1]
+
+
+def _allowed(word: str) -> int:
+    return 2 if len(word) >= LONG else 1
+
+
+def _cuts(word: str) -> set[str]:
+    """The word, and what is left of it without one letter; without two where it is long."""
+    once = {word[:i] + word[i + 1 :] for i in range(len(word))}
+    if len(word) < LONG - 1:
+        return {word} | once
+    return {word} | once | {cut[:i] + cut[i + 1 :] for cut in once for i in range(len(cut))}
+
+
+# ---- reading the table ---------------------------------------------------------------------------
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The table, read once. Raises ValueError where a pattern names an unknown set."""
+    table = json.loads((DATA / "answer_words.json").read_text(encoding="utf-8"))
+    made, numbers = Vocabulary(), {}
+    for group in ("content", "cues"):
+        for name, lines in table[group].items():
+            for line in lines:
+                for elements in _parse(line, table["sets"]):
+                    _add(made, Pattern(group, name, _number(elements, numbers)))
+    for options, number in numbers.items():
+        for option in options.split("|"):
+            _index(made, option, number)
+    for word in table["plain"].split():
+        made.literals.setdefault(word, set())
+        made.known[word] = made._exact(word)
+    return made
+
+
+def _parse(line: str, sets: dict[str, str]) -> Iterator[list[tuple[int, str]]]:
+    """The elements of one pattern as (gap, "a|b*"); more than one list where some are optional."""
+    readings: list[list[tuple[int, str]]] = [[]]
+    gap = 0
+    for part in line.split():
+        if part[0] == "~":
+            gap = int(part[1:])
+            continue
+        options = "|".join(_options(option, sets, line) for option in part.rstrip("?").split("|"))
+        longer = [[*reading, (gap, options)] for reading in readings]
+        readings = longer + (readings if part.endswith("?") else [])
+        gap = 0
+    yield from (reading for reading in readings if reading)
+
+
+def _options(option: str, sets: dict[str, str], line: str) -> str:
+    if option[0] != "{":
+        return option
+    if option[1:-1] not in sets:
+        raise ValueError(f"answer_words.json: {line!r} names a set that isn't there: {option}")
+    return "|".join(sets[option[1:-1]].split())
+
+
+def _number(elements: list[tuple[int, str]], numbers: dict[str, int]) -> tuple:
+    return tuple((gap, numbers.setdefault(options, len(numbers))) for gap, options in elements)
+
+
+def _add(made: Vocabulary, pattern: Pattern) -> None:
+    made.patterns.setdefault(pattern.elements[0][1], []).append(pattern)
+
+
+def _index(made: Vocabulary, option: str, number: int) -> None:
+    word = fold(option.rstrip("*"))
+    table = made.prefixes if option.endswith("*") else made.literals
+    table.setdefault(word, set()).add(number)
+    if len(word) >= SHORTEST_TYPO and word.isalpha():
+        for cut in _cuts(word):
+            made.near.setdefault(cut, set()).add(word)
