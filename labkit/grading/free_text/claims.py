@@ -11,44 +11,57 @@ from dataclasses import dataclass, replace
 
 from .mentions import Mention
 from .scene import REACH, Scene
-
-OR = ("or", "nor", "oder", "ou", "ni", "noch", "o")
+from .vocabulary import grammar
+from .voice import asked, reported, unsaid
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`kind` is "phase", "limiter" or "remedy"; `first` and `last` are places of words."""
+    """`kind` is "phase", "limiter" or "remedy"; `first` is the place of its first word.
+
+    `quote` is `text[start:end]`, the learner's words.
+    """
 
     kind: str
     name: str
     stance: str
     first: int
-    last: int
-    sentence: int
-    clause: int  # place of the clause's first word
+    clause: int  # place of the first word of its clause
+    start: int
+    end: int
+    quote: str
+
+    @property
+    def holds(self) -> bool:
+        return self.stance == "asserted"
 
 
-def claims(scenes: list[Scene]) -> list[Claim]:
-    """All claims in the order in which they are made."""
+def claims(scenes: list[Scene], text: str) -> list[Claim]:
+    """All claims in the order in which they are made. `text` is what the words stand in."""
     found: list[Claim] = []
     for scene in scenes:
-        here = [claim for content in scene.contents for claim in _read(content, scene)]
-        found += _phases_with_limiters(here)
+        here = [claim for content in scene.contents for claim in _read(content, scene, text)]
+        found += here if scene.has("general", "minor") else _phases_with_limiters(here)
     return found
 
 
-def _read(content: Mention, scene: Scene) -> list[Claim]:
+def _read(content: Mention, scene: Scene, text: str) -> list[Claim]:
+    def claim(kind: str, name: str, stance: str) -> Claim:
+        start, end = scene.words[content.first].start, scene.words[content.last].end
+        place = scene.clause.first
+        return Claim(kind, name, stance, content.first, place, start, end, text[start:end])
+
     if content.kind == "phase":
-        made = [_claim("phase", content.name, _phase_stance(content, scene), content, scene)]
+        made = [claim("phase", content.name, _phase_stance(content, scene))]
         if content.name == "insufficient-data" and not _only_the_phase(content, scene):
             made.append(replace(made[0], kind="limiter", name="undetermined"))
         return made
     if content.kind in ("resource", "limiter"):
         name = _ambiguous_memory(scene) if content.name == "memory" else content.name
-        return [_claim("limiter", name, _limiter_stance(content, scene), content, scene)]
+        return [claim("limiter", name, _limiter_stance(content, scene))]
     if content.kind in ("remedy", "weak"):
         stance = _remedy_stance(content, scene)
-        made = [_claim("remedy", content.name, stance, content, scene)]
+        made = [claim("remedy", content.name, stance)]
         if scene.has("short") and content.name in ("more-compute", "more-bandwidth"):
             lacking = "compute" if content.name == "more-compute" else "memory-bandwidth"
             made.append(replace(made[0], kind="limiter", name=lacking))
@@ -57,18 +70,13 @@ def _read(content: Mention, scene: Scene) -> list[Claim]:
 
 
 def _only_the_phase(content: Mention, scene: Scene) -> bool:
-    """"Can't say which phase" leaves the limiter open; "can't say" doesn't."""
-    ahead = range(content.first, content.last + 5)
-    return any(scene.text(place) in ("phase", "phases", "stage") for place in ahead)
-
-
-def _claim(kind: str, name: str, stance: str, content: Mention, scene: Scene) -> Claim:
-    at = scene.clause
-    return Claim(kind, name, stance, content.first, content.last, at.sentence, at.first)
+    """ "Can't say which phase" leaves the limiter open; "can't say" doesn't."""
+    ahead = slice(content.first, content.last + 5)
+    return any(word.text in ("phase", "phases", "stage") for word in scene.words[ahead])
 
 
 def _phases_with_limiters(here: list[Claim]) -> list[Claim]:
-    """"Decode waits on memory": a phase named with what limits it is said to be the trouble."""
+    """ "Decode waits on memory": a phase named with what limits it is said to be the trouble."""
     if not any(claim.kind == "limiter" and claim.stance == "asserted" for claim in here):
         return here
     return [
@@ -77,99 +85,30 @@ def _phases_with_limiters(here: list[Claim]) -> list[Claim]:
     ]
 
 
-# ---- not said at all -----------------------------------------------------------------------------
-
-
-def _unsaid(content: Mention, scene: Scene) -> bool:
-    return (
-        _asked(content, scene)
-        or _supposed(content, scene)
-        or _reported(content, scene)
-        or any(
-            (wonder := part.left("wonder", content.first + 1)) and wonder.first <= content.first
-            for part in scene.segment()
-            if part.clause.first <= content.first
-        )
-    )
-
-
-def _asked(content: Mention, scene: Scene) -> bool:
-    """A question claims nothing; "it's decode, right?" and "probably decode?" do."""
-    if scene.has("suggest") and content.kind in ("remedy", "weak"):
-        return False
-    first = scene
-    while first.previous():
-        first = first.previous()
-    start = first.clause.first
-    opens = any(cue.first == start for cue in first.cues.get("ask", ()))
-    if scene.clause.asks:
-        own = any(cue.first == scene.clause.first for cue in scene.cues.get("ask", ()))
-        after_join = any(cue.first == scene.clause.first + 1 for cue in scene.cues.get("ask", ()))
-        fragment = not scene.has("is", "maybe") and first is scene and scene.clause.length <= 4
-        return opens or own or after_join or fragment
-    return opens and first.text(start + 1) in ("it", "this", "that", "the") and first.text(
-        start
-    ) in ("is", "does", "would", "could", "are")
-
-
-def _supposed(content: Mention, scene: Scene) -> bool:
-    """Behind "if"; or anywhere in what is contrary to fact: "it would be prefill if …"."""
-    parts = list(scene.segment())
-    condition = next((part for part in parts if part.has("if")), None)
-    would = any(part.has("would") for part in parts)
-    if content.kind in ("remedy", "weak"):
-        return bool(condition) and would and _names_cause(condition)
-    if condition is None:
-        return _would_be(content, scene)
-    return would or condition is scene
-
-
-def _names_cause(part: Scene) -> bool:
-    return any(content.kind in ("phase", "resource", "limiter", "noise") for content in part.contents)
-
-
-def _would_be(content: Mention, scene: Scene) -> bool:
-    would = scene.left("would", content.first, REACH)
-    if would is None or any(scene.left(kind, content.first, 5) for kind in ("opinion",)):
-        return False
-    return scene.text(would.last + 1) in ("be", "have", "mean", "point", "indicate", "been")
-
-
-def _reported(content: Mention, scene: Scene) -> bool:
-    parts = list(scene.segment())
-    if any(part.has("agree") for part in parts):
-        return False
-    reports = [(part, cue) for part in parts for cue in part.cues.get("report", ())]
-    return any(
-        cue.first <= content.first and not _not_between(part, cue.first, cue.last)
-        for part, cue in reports
-    )
-
-
 # ---- stances -------------------------------------------------------------------------------------
 
 
 def _phase_stance(content: Mention, scene: Scene) -> str:
     if content.name == "insufficient-data":
-        return "unsaid" if _reported(content, scene) or _asked(content, scene) else "asserted"
-    if _unsaid(content, scene) or _alternative(content, scene):
+        return "unsaid" if reported(content, scene) or asked(content, scene) else "asserted"
+    if unsaid(content, scene) or _alternative(content, scene):
         return "unsaid"
     if _negated(content, scene) or _said_fine(content, scene, "fine"):
         return "denied"
     if scene.left("than", content.first, 4) or _said_fine(content, scene, "fast"):
         return "contrasted"
-    if scene.has("minor"):
+    if scene.has("minor", "general") or (scene.clause.opener == "(" and not scene.has("slow")):
         return "mentioned"
     return "asserted" if _is_the_trouble(content, scene) else "mentioned"
 
 
 def _alternative(content: Mention, scene: Scene) -> bool:
-    """"Prefill or decode" names neither."""
+    """ "Prefill or decode" names neither."""
     if _negated(content, scene):
         return False
-    pairs = [(scene.previous(), scene)] + [(scene, scene.following())]
+    pairs = [(scene.previous(), scene), (scene, scene.following())]
     for one, other in pairs:
-        if one and other and other.clause.opener in OR:
+        if one and other and other.clause.opener in grammar("or"):
             names = {c.name for part in (one, other) for c in part.contents if c.kind == "phase"}
             if len(names - {"insufficient-data"}) > 1:
                 return True
@@ -189,22 +128,32 @@ def _not_before(content: Mention, scene: Scene) -> bool:
 
 
 def _not_after(content: Mention, scene: Scene) -> bool:
-    """"Prefill is not the problem", but not: "decode is not limited by compute"."""
+    """ "Prefill is not the problem", but not: "decode is not limited by compute"."""
     denial = scene.right("not", content.last)
     if denial is None or scene.between(content.last, denial.first):
         return False
     end = scene.clause.end
     if scene.between(denial.last, end, "resource", "limiter", "phase", "remedy"):
         return False
-    if any(scene.right(kind, denial.last) for kind in ("fine", "fast")):
+    if any(scene.right(kind, denial.last) for kind in ("fine", "fast")) or _opposite(scene, denial):
         return False
     return bool(scene.right("slow", denial.last)) or end - denial.last <= 2
 
 
-def _inherits(content: Mention, scene: Scene) -> bool:
-    """"Not prefill or queueing": what was denied before "or" is denied after it."""
+def _opposite(scene: Scene, denial: Mention) -> bool:
+    """ "Streaming is fine, prefill isn't": what was said before is what is denied."""
     before = scene.previous()
-    if before is None or scene.clause.opener not in (*OR, "and") or scene.has("is", "slow", "not"):
+    return denial.last + 1 == scene.clause.end and bool(before) and before.has("fine", "fast")
+
+
+def _inherits(content: Mention, scene: Scene) -> bool:
+    """ "Not prefill or queueing": what was denied before "or" is denied after it."""
+    before = scene.previous()
+    if (
+        before is None
+        or scene.clause.opener not in grammar("or") | {"and"}
+        or scene.has("is", "slow", "not")
+    ):
         return False
     if scene.clause.opener == "and" and scene.clause.length > 4:
         return False
@@ -217,21 +166,18 @@ def _said_fine(content: Mention, scene: Scene, kind: str) -> bool:
     if after and not scene.between(content.last, after.first, "phase"):
         quiet = not (scene.right("slow", content.last) or scene.right("would", content.last))
         wanted = scene.text(after.first - 1) in ("need", "needs", "a", "with", "want", "for")
-        if quiet and not wanted and not _not_between(scene, content.last, after.first):
+        if quiet and not wanted and not scene.not_between(content.last, after.first):
             return True
     before = scene.left(kind, content.first, 2 if kind == "fine" else 1)
     quiet = not scene.right("slow", content.last)
     return bool(before) and quiet and not scene.left("not", before.first, 3)
 
 
-def _not_between(scene: Scene, first: int, last: int) -> bool:
-    return any(first < cue.first < last for cue in scene.cues.get("not", ()))
-
-
 def _is_the_trouble(content: Mention, scene: Scene) -> bool:
     if scene.has("slow", "short"):
         return True
-    if _not_between(scene, content.last, scene.clause.end) and scene.has("fine", "fast"):
+    denial = scene.right("not", content.last)
+    if denial and (scene.has("fine", "fast") or _opposite(scene, denial)):
         return True
     said = scene.left("is", content.first, 5)
     if said and not scene.between(said.last, content.first):
@@ -240,27 +186,35 @@ def _is_the_trouble(content: Mention, scene: Scene) -> bool:
         return True
     if scene.clause.opener == "->" and not scene.has_digits:
         return True
-    return scene.others(content) <= 3 and not scene.has_digits
+    return _bare(content, scene, 3)
+
+
+def _bare(content: Mention, scene: Scene, others: int) -> bool:
+    """The clause is hardly more than the mention: "Decode.", "the decode phase"."""
+    before = [scene.text(place) for place in range(scene.clause.first, content.first)]
+    subject = [word for word in before if word not in grammar("small")]
+    return scene.others(content) <= others and len(subject) <= 1 and not scene.has_digits
 
 
 def _labelled(scene: Scene) -> bool:
-    """"Phase: decode", "the trouble here: reading the prompt"."""
+    """ "Phase: decode", "the trouble here: reading the prompt"."""
     before = scene.previous()
-    return scene.clause.opener == ":" and bool(before) and before.has("label", "slow", "is")
+    return scene.clause.opener == ":" and bool(before) and before.has("label", "slow")
 
 
 def _limiter_stance(content: Mention, scene: Scene) -> str:
-    if _unsaid(content, scene):
+    if unsaid(content, scene):
         return "unsaid"
     if _not_before(content, scene) or _inherits(content, scene) or _enough_of_it(content, scene):
         return "denied"
     if content.kind == "limiter" or scene.has("limit", "short") or _labelled(scene):
         return "asserted"
-    return "asserted" if scene.others(content) <= 2 and not scene.has_digits else "mentioned"
+    said = scene.left("is", content.first, 3) and not scene.has_digits
+    return "asserted" if said or _bare(content, scene, 2) else "mentioned"
 
 
 def _enough_of_it(content: Mention, scene: Scene) -> bool:
-    """"Compute sits idle", "bandwidth is fine", "plenty of bandwidth"."""
+    """ "Compute sits idle", "bandwidth is fine", "plenty of bandwidth"."""
     if scene.has("idle") and content.name in ("compute", "memory-bandwidth", "memory"):
         return True
     return _not_after(content, scene) or _said_fine(content, scene, "fine")
@@ -273,7 +227,7 @@ def _ambiguous_memory(scene: Scene) -> str:
 
 
 def _remedy_stance(content: Mention, scene: Scene) -> str:
-    if _unsaid(content, scene):
+    if unsaid(content, scene):
         return "unsaid"
     if _rejected(content, scene):
         return "denied"
@@ -291,7 +245,7 @@ def _rejected(content: Mention, scene: Scene) -> bool:
     if after and not after.contents and after.has("useless"):
         return True
     before = scene.previous()
-    if before and scene.clause.opener in (*OR, "because"):
+    if before and scene.clause.opener in grammar("or") | {"because"}:
         earlier = [c for c in before.contents if c.kind in ("remedy", "weak")]
         return bool(before.has("reject")) or any(_rejected(c, before) for c in earlier[-1:])
     return False

@@ -9,23 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from .vocabulary import grammar
 from .words import MARKS, Word
 
-TURNS = frozenset(
-    "but however though although yet whereas instead nevertheless aber jedoch sondern mais "
-    "cependant pourtant pero sino embargo porem contudo".split()
-)
-JOINS = frozenset(
-    "and or nor because since so therefore hence thus while which who as when then except "
-    "und oder weil denn da wahrend deshalb daher also et ou car parce puisque donc alors tandis "
-    "y o porque ya mientras e pois enquanto portanto".split()
-)
 HAN_TURNS = ("但 是", "但", "而 不 是", "不 过", "却")
 HAN_JOINS = ("因 为", "所 以", "因 此", "而 且", "并 且")
-VERBS = frozenset(
-    "is are was were looks look seems seem takes took has have needs runs dominates does isn "
-    "ist sind est sont es son e sao 是".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +53,12 @@ def clauses(words: list[Word]) -> list[Clause]:
 
 
 def _append(found: list[Clause], clause: Clause, words: list[Word]) -> None:
-    """Adds the clause; one that begins with a verb goes on with the one before: "it (…) is fine"."""
-    while found and clause.opener in (",", "(") and words[clause.first].text in VERBS:
-        before = found[-1]
-        if before.sentence != clause.sentence:
-            break
-        clause = replace(before, end=clause.end)
-        found.pop()
-        if clause.opener != "(" or not found:
-            break
-        clause = replace(found.pop(), end=clause.end)
-        break
+    """Adds the clause. One that begins with a verb goes on with the one before a parenthesis."""
+    verb = words[clause.first].text in grammar("verbs")
+    if verb and clause.opener == "," and found and found[-1].sentence == clause.sentence:
+        aside = found[-1].opener == "(" and len(found) > 1
+        clause = replace(found[-2] if aside else found[-1], end=clause.end)
+        del found[-2 if aside else -1 :]
     found.append(clause)
 
 
@@ -93,9 +76,9 @@ def _cut(words: list[Word], place: int, text: str) -> str | None:
     if text in MARKS:
         return "clause"
     following = words[place + 1].text if place + 1 < len(words) else ""
-    if text in TURNS:
+    if text in grammar("turns"):
         return None if following in ("of", "rapida", "rapido") else "turn"
-    if text in JOINS:
+    if text in grammar("joins"):
         return None if following in ("of", "to", "que") and text != "and" else "clause"
     if "\u3400" <= text <= "\u9fff":
         ahead = " ".join(word.text for word in words[place : place + 3])

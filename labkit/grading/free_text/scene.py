@@ -42,10 +42,14 @@ class Scene:
     def between(self, first: int, last: int, *kinds: str) -> Mention | None:
         """The first content of those kinds (of any, if none given) strictly between two places."""
         for content in self.contents:
-            if first < content.first and content.last < last:
-                if content.kind != "noise" and (not kinds or content.kind in kinds):
-                    return content
+            wanted = content.kind in kinds if kinds else content.kind != "noise"
+            if wanted and first < content.first and content.last < last:
+                return content
         return None
+
+    def not_between(self, first: int, last: int) -> bool:
+        """Whether a "not" begins strictly between two places."""
+        return any(first < cue.first < last for cue in self.cues.get("not", ()))
 
     def text(self, place: int) -> str:
         inside = self.clause.first <= place < self.clause.end
@@ -109,5 +113,6 @@ def _heard(contents: list[Mention], cues: list[Mention]) -> list[Mention]:
     used = {
         "not": {place for m in (*longer, *inside) for place in range(m.first, m.last + 1)},
         "slow": {p for m in longer if m.kind == "fine" for p in range(m.first, m.last + 1)},
+        "if": {p for m in longer if m.kind == "spare" for p in range(m.first, m.last + 1)},
     }
     return [cue for cue in cues if cue.first not in used.get(cue.kind, ()) or cue.length > 2]

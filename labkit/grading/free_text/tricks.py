@@ -24,7 +24,8 @@ def is_list(scenes: list[Scene]) -> bool:
     covered = {place for m in (*contents, *terms) for place in range(m.first, m.last + 1)}
     if length < MANY_WORDS or len(covered) < SHARE * length:
         return False
-    return not any(scene.has("statement") for scene in scenes) and _lacks_choice(contents)
+    states = any(scene.has("statement", "not", "fine") for scene in scenes)
+    return not states and _lacks_choice(contents)
 
 
 def _lacks_choice(contents: list[Mention]) -> bool:

@@ -2,16 +2,73 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from ...scenarios.truth import Truth
 from .claims import Claim
 from .scene import Scene
 
+# A limiter that the phase's name already states: overhead is the host's, a cold start is loading.
+IMPLIED = {"overhead": "host-overhead", "load": "model-loading"}
+# What a writer says alone, before saying something else.
+STOPS = ("no", "nope", "wait", "actually", "hmm")
 
-def standing(found: list[Claim], scenes: list[Scene]) -> list[Claim]:
-    """Claims without those that the writer took back."""
+
+@dataclass(frozen=True)
+class Reading:
+    """What the answer says once all is weighed.
+
+    `main` are the claims that name the phase in trouble, one for each phase; `denial` is a claim
+    that denies the phase it elsewhere asserts. `tricks` names what was not read as a statement.
+    """
+
+    claims: tuple[Claim, ...]
+    main: tuple[Claim, ...] = ()
+    limiters: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+    denial: Claim | None = None
+    tricks: tuple[str, ...] = ()
+
+    def claim(self, kind: str, name: str) -> Claim | None:
+        """The first asserted claim of that kind and name."""
+        return next((c for c in self.claims if (c.kind, c.name) == (kind, name) and c.holds), None)
+
+    @property
+    def remedy_claims(self) -> list[Claim]:
+        return [claim for name in self.remedies if (claim := self.claim("remedy", name))]
+
+
+def weigh(found: list[Claim], scenes: list[Scene], tricks: tuple[str, ...] = ()) -> Reading:
+    """Drops what was taken back, picks the phase, collects limiters and remedies."""
+    found = _standing(found, scenes)
+    main = _main(found)
+    implied = [IMPLIED[claim.name] for claim in main if claim.name in IMPLIED]
+    limiters = tuple(dict.fromkeys([*_names(found, "limiter"), *implied]))
+    return Reading(
+        tuple(found), main, limiters, _names(found, "remedy"), _denial(main, found), tricks
+    )
+
+
+def judge(reading: Reading, truth: Truth) -> str:
+    """The verdict: correct, partial, incorrect, contradictory or unclear."""
+    if not reading.main:
+        return "unclear"
+    if len(reading.main) > 1 or reading.denial:
+        return "contradictory"
+    if reading.main[0].name != truth.phase:
+        return "incorrect"
+    helps = any(name in truth.remedies for name in reading.remedies)
+    return "correct" if truth.limiter in reading.limiters and helps else "partial"
+
+
+# ---- taken back ----------------------------------------------------------------------------------
+
+
+def _standing(found: list[Claim], scenes: list[Scene]) -> list[Claim]:
+    """Claims without those that the writer took back and replaced."""
     for place in _retractions(scenes):
         for kind in ("phase", "limiter", "remedy"):
-            later = [c for c in found if c.kind == kind and c.first > place]
-            if any(c.stance == "asserted" for c in later):
+            if any(c.kind == kind and c.first > place and c.holds for c in found):
                 found = [c for c in found if c.kind != kind or c.first > place]
     return found
 
@@ -20,80 +77,45 @@ def _retractions(scenes: list[Scene]) -> list[int]:
     places = [cue.first for scene in scenes for cue in scene.cues.get("retract", ())]
     for scene in scenes:
         first = scene.text(scene.clause.first)
-        alone = scene.clause.length == 1 and first in ("no", "nope", "wait", "actually", "hmm")
-        opens = first == "actually" and scene.clause.opener == "."
-        if alone or opens:
+        alone = scene.clause.length == 1 and first in STOPS
+        if alone or (first == "actually" and scene.clause.opener == "."):
             places.append(scene.clause.first)
     return places
 
 
-def phases(found: list[Claim]) -> list[Claim]:
-    """The claims that name the phase in trouble; of a phase named twice, the first."""
+# ---- the phase -----------------------------------------------------------------------------------
+
+
+def _main(found: list[Claim]) -> tuple[Claim, ...]:
     named = [claim for claim in found if claim.kind == "phase"]
-    asserted = [claim for claim in named if claim.stance == "asserted"]
-    if not asserted:
-        asserted = _only_mentioned(named, found)
-    asserted = _within(asserted, found)
-    return list({claim.name: claim for claim in reversed(asserted)}.values())[::-1]
-
-
-def _only_mentioned(named: list[Claim], found: list[Claim]) -> list[Claim]:
-    mentioned = [claim for claim in named if claim.stance == "mentioned"]
-    supported = any(c.kind != "phase" and c.stance == "asserted" for c in found)
-    return mentioned if supported and len({c.name for c in mentioned}) == 1 else []
-
-
-def _within(asserted: list[Claim], found: list[Claim]) -> list[Claim]:
-    """Overhead is paid inside decode steps; not knowing gives way to what is named all the same."""
+    asserted = [claim for claim in named if claim.holds] or _only_mentioned(named, found)
     names = {claim.name for claim in asserted}
     drop = set()
     if {"overhead", "decode"} <= names and not _limited_otherwise(found):
-        drop.add("decode")
+        drop.add("decode")  # the overhead is paid inside the decode steps
     if len(names) > 1:
-        drop.add("insufficient-data")
-    return [claim for claim in asserted if claim.name not in drop]
+        drop.add("insufficient-data")  # "hard to say, but …"
+    first = {claim.name: claim for claim in reversed(asserted) if claim.name not in drop}
+    return tuple(sorted(first.values(), key=lambda claim: claim.first))
+
+
+def _only_mentioned(named: list[Claim], found: list[Claim]) -> list[Claim]:
+    """A phase that is merely mentioned counts if it is the only one, beside another claim."""
+    mentioned = [claim for claim in named if claim.stance == "mentioned"]
+    supported = any(claim.kind != "phase" and claim.holds for claim in found)
+    return mentioned if supported and len({claim.name for claim in mentioned}) == 1 else []
 
 
 def _limited_otherwise(found: list[Claim]) -> bool:
-    others = ("memory-bandwidth", "compute")
-    return any(c.kind == "limiter" and c.stance == "asserted" and c.name in others for c in found)
+    return any(name in ("memory-bandwidth", "compute") for name in _names(found, "limiter"))
 
 
-# A limiter that the phase's name already states: overhead is the host's, a cold start is loading.
-IMPLIED = {"overhead": "host-overhead", "load": "model-loading"}
+def _denial(main: tuple[Claim, ...], found: list[Claim]) -> Claim | None:
+    """The phase said not to be the trouble, in another clause than the one that asserts it."""
+    denied = [claim for claim in found if claim.kind == "phase" and claim.stance == "denied"]
+    against = [c for c in denied for m in main if c.name == m.name and c.clause != m.clause]
+    return against[0] if against else None
 
 
-def limiters(found: list[Claim], main: list[Claim]) -> tuple[str, ...]:
-    """The asserted limiters, with those that the phase implies."""
-    implied = [IMPLIED[claim.name] for claim in main if claim.name in IMPLIED]
-    return tuple(dict.fromkeys([*names(found, "limiter"), *implied]))
-
-
-def names(found: list[Claim], kind: str) -> tuple[str, ...]:
-    """Names of the asserted claims of one kind, each once, in order."""
-    return tuple(dict.fromkeys(c.name for c in found if c.kind == kind and c.stance == "asserted"))
-
-
-def contradicts(asserted: list[Claim], found: list[Claim]) -> bool:
-    """Two phases as the trouble, or one phase and its own denial in another clause."""
-    if len(asserted) > 1:
-        return True
-    return any(
-        claim.kind == "phase" and claim.stance == "denied" and claim.name == main.name
-        for main in asserted
-        for claim in found
-        if claim.clause != main.clause
-    )
-
-
-def verdict(phase: list[Claim], found: list[Claim], truth) -> str:
-    """One of the five words."""
-    if not phase:
-        return "unclear"
-    if contradicts(phase, found):
-        return "contradictory"
-    if phase[0].name != truth.phase:
-        return "incorrect"
-    limiter = truth.limiter in limiters(found, phase)
-    remedy = any(name in truth.remedies for name in names(found, "remedy"))
-    return "correct" if limiter and remedy else "partial"
+def _names(found: list[Claim], kind: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(claim.name for claim in found if claim.kind == kind and claim.holds))

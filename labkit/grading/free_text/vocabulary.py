@@ -40,6 +40,7 @@ class Vocabulary:
     prefixes: dict[str, set[int]] = field(default_factory=dict)
     near: dict[str, set[str]] = field(default_factory=dict)  # spelling with letters left out
     known: dict[str, frozenset[int]] = field(default_factory=dict)  # words looked up before
+    grammar: dict[str, frozenset[str]] = field(default_factory=dict)  # words that split or join
 
     def elements_of(self, word: str) -> frozenset[int]:
         """The elements that the word satisfies, itself or as the nearest word of the table."""
@@ -104,6 +105,7 @@ def vocabulary() -> Vocabulary:
     """The table, read once. Raises ValueError where a pattern names an unknown set."""
     table = json.loads((DATA / "answer_words.json").read_text(encoding="utf-8"))
     made, numbers = Vocabulary(), {}
+    made.grammar = {name: frozenset(line.split()) for name, line in table["grammar"].items()}
     for group in ("content", "cues"):
         for name, lines in table[group].items():
             for line in lines:
@@ -116,6 +118,11 @@ def vocabulary() -> Vocabulary:
         made.literals.setdefault(word, set())
         made.known[word] = made._exact(word)
     return made
+
+
+def grammar(name: str) -> frozenset[str]:
+    """The table's words of that name: "turns", "joins", "or", "verbs" or "small"."""
+    return vocabulary().grammar[name]
 
 
 def _parse(line: str, sets: dict[str, str]) -> Iterator[list[tuple[int, str]]]:

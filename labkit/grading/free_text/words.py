@@ -44,10 +44,10 @@ ENDINGS = {"s": "is", "re": "are", "d": "would", "m": "am", "ll": "will", "ve": 
 BARE = {"dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not"}
 BARE |= {"arent": "are not", "wasnt": "was not", "wont": "will not", "cant": "can not"}
 BARE |= {"wouldnt": "would not", "couldnt": "could not", "shouldnt": "should not"}
-BARE |= {"cannot": "can not", "its": "it is", "thats": "that is", "whats": "what is", "im": "i am"}
+BARE |= {"cannot": "can not", "its": "it is", "thats": "that is", "whats": "what is"}
 BARE |= {"aint": "is not", "hasnt": "has not", "theres": "there is", "ive": "i have"}
 BARE |= {"havent": "have not", "werent": "were not", "theyre": "they are", "youre": "you are"}
-BARE |= {"werden": "werden", "w": "with", "bc": "because", "cuz": "because", "coz": "because"}
+BARE |= {"w": "with", "bc": "because", "cuz": "because", "coz": "because"}
 
 
 MARKS = frozenset([".", "?", ",", ":", "(", "->"])  # the first two end a sentence
@@ -100,7 +100,7 @@ def _fold(piece: str, kind: str) -> tuple[str, ...]:
     if kind == "colon":
         return (":",)
     if kind == "sign":
-        return (SIGNS[piece],)
+        return (SIGNS[piece], ",")
     if kind in ("number", "han"):
         return (piece,)
     if kind == "rate":
@@ -126,7 +126,8 @@ def fold(word: str) -> str:
     ('generation', 'slow')
     """
     if not word.isascii():
-        word = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+        parts = unicodedata.normalize("NFKD", word)
+        word = "".join(part for part in parts if not unicodedata.combining(part))
     word = re.sub("[’ʼ´`]", "'", word.lower()).replace("ß", "ss")
     word = word.replace("-", "")
     return re.sub(r"([a-z])\1{2,}", r"\1", word)

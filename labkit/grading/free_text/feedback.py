@@ -1,0 +1,121 @@
+"""What the learner is told: what was right, what is missing, what was confused with what.
+
+Every sentence says why. The answer itself is not given away here; a scenario's own arithmetic is
+shown once the verdict is correct.
+"""
+
+from __future__ import annotations
+
+from ...scenarios.truth import Truth
+from .arithmetic import Sum
+from .verdict import Reading
+
+# How each phase shows itself in the figures: said when it was named though it is another.
+SIGNS = {
+    "prefill": "Prefill would show as a long time to first token that grows with the prompt.",
+    "decode": "Decode would show as a long time for every token after the first.",
+    "queue": "A queue would show as time before the work starts, and only with many requests.",
+    "load": "Loading would show on the first request after a start or a pause, and only there.",
+    "overhead": "Overhead would show as a device that is idle for most of each step.",
+    "balanced": "A balanced run has no part with most of the time.",
+    "insufficient-data": "The figures here do suffice: compare the time before the first token "
+    "with the time of all the others.",
+}
+# A limiter that was named, and why it isn't the one.
+LIMITERS = {
+    "compute": "Compute is short where many tokens pass through each weight, as in a long prefill. "
+    "One token for each sequence leaves the arithmetic units waiting.",
+    "memory-bandwidth": "Bandwidth is short where few tokens share each read of the weights. "
+    "Check it: bytes of a step ÷ time of a step, against what the memory can deliver.",
+    "capacity-or-scheduling": "Capacity is about how much fits and how many are served at once. "
+    "It does not set how fast one request's tokens come.",
+    "host-overhead": "The host is the limit where the device idles between launches; a step that "
+    "takes as long as its bytes or FLOPs need is not waiting for the host.",
+    "model-loading": "Loading is paid once, before the first token of the first request.",
+    "undetermined": "The limiter can be told here: which resource does the slow part use most?",
+}
+CAPACITY_FOR_BANDWIDTH = (
+    "Capacity is not bandwidth: GB say how much the memory holds, GB/s how fast it is read. "
+    "A larger memory at the same speed gives the same tokens per second."
+)
+# What a family of remedy changes: said when it does not help.
+REMEDIES = {
+    "more-compute": "More FLOP/s shorten work that waits for arithmetic.",
+    "more-bandwidth": "Faster memory shortens steps that wait for bytes.",
+    "fewer-bytes": "Fewer bytes shorten steps that wait for memory.",
+    "less-prompt": "Less prompt shortens prefill; the tokens after it cost the same.",
+    "fewer-steps": "Fewer steps shorten decode; what comes before the first token stays.",
+    "more-replicas": "More replicas raise throughput: more requests at once. The latency of one "
+    "request that is already being served stays.",
+    "less-overhead": "Less overhead helps a device that waits for its host.",
+    "keep-warm": "A warm model saves the load before the first request, nothing later.",
+    "measure-more": "More figures would not hurt, but these suffice for a remedy.",
+}
+ASK = {
+    "phase": "Say which phase the time goes to: reading the prompt, writing the tokens, waiting "
+    "for a slot, loading the model, or the host's overhead. If the figures can't tell, say so.",
+    "limiter": "What limits that phase is missing: arithmetic, memory bandwidth, the host, "
+    "capacity? Say which, and from what you conclude it.",
+    "remedy": "A change that would help is missing; it need not be hardware.",
+}
+TRICKS = {
+    "orders": "Orders to the grader are not read. Tell in your own words what is slow, and why.",
+    "list": "A list of terms is no diagnosis. Say in a sentence what is slow, and why.",
+    "too long": "Only the beginning of your answer was read: put the diagnosis first.",
+}
+
+
+def sentences(reading: Reading, truth: Truth, verdict: str, checked: list[Sum]) -> tuple[str, ...]:
+    """The feedback, most important first."""
+    said = [*_phase(reading, truth, verdict)]
+    if verdict in ("correct", "partial"):
+        said += [*_limiter(reading, truth), *_remedies(reading, truth)]
+    said += [_wrong_sum(one) for one in checked if not one.right]
+    said += [TRICKS[trick] for trick in reading.tricks]
+    if verdict == "correct" and truth.why:
+        said.append(truth.why)
+    return tuple(said)
+
+
+def _phase(reading: Reading, truth: Truth, verdict: str) -> list[str]:
+    if verdict == "unclear":
+        known = [f"You name {name}." for name in (*reading.limiters, *reading.remedies)]
+        return [*known, ASK["phase"]]
+    first = reading.main[0]
+    if verdict == "contradictory":
+        others = list(reading.main[1:]) or [reading.denial]
+        quotes = " and ".join(_quote(claim.quote) for claim in (first, *others))
+        return [f"You say {quotes}: decide on one. What took most of the time?"]
+    if verdict == "incorrect":
+        return [f"{_quote(first.quote)}: it is not {first.name}. {SIGNS[first.name]}"]
+    return [f"{_quote(first.quote)}: right, the phase is {truth.phase}."]
+
+
+def _limiter(reading: Reading, truth: Truth) -> list[str]:
+    if truth.limiter in reading.limiters:
+        claim = reading.claim("limiter", truth.limiter)
+        quote = f"{_quote(claim.quote)}: right, " if claim else "Right, "
+        return [f"{quote}the limiter is {truth.limiter}."]
+    if not reading.limiters:
+        return [ASK["limiter"]]
+    wrong = reading.limiters[0]
+    if (wrong, truth.limiter) == ("capacity-or-scheduling", "memory-bandwidth"):
+        return [CAPACITY_FOR_BANDWIDTH]
+    return [f"The limiter is not {wrong}. {LIMITERS[wrong]}"]
+
+
+def _remedies(reading: Reading, truth: Truth) -> list[str]:
+    said = []
+    for claim in reading.remedy_claims:
+        helps = claim.name in truth.remedies
+        reason = "would help." if helps else f"would not help here. {REMEDIES[claim.name]}"
+        said.append(f"{_quote(claim.quote)} {reason}")
+    return said or [ASK["remedy"]]
+
+
+def _wrong_sum(one: Sum) -> str:
+    return f"{_quote(one.quote)}: check that sum; it gives about {one.result:.3g}."
+
+
+def _quote(text: str) -> str:
+    return f"“{text}”"
