@@ -13,6 +13,7 @@ from .mentions import Mention
 from .scene import REACH, Scene
 from .vocabulary import grammar
 from .voice import asked, reported, unsaid
+from .words import MARKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,9 @@ def _read(content: Mention, scene: Scene, text: str) -> list[Claim]:
 
 def _only_the_phase(content: Mention, scene: Scene) -> bool:
     """ "Can't say which phase" leaves the limiter open; "can't say" doesn't."""
-    ahead = slice(content.first, content.last + 5)
-    return any(word.text in ("phase", "phases", "stage") for word in scene.words[ahead])
+    ahead = [word.text for word in scene.words[content.first : content.last + 8]]
+    until = next((n for n, word in enumerate(ahead) if word in MARKS), len(ahead))
+    return any(word in ("phase", "phases", "stage") for word in ahead[:until])
 
 
 def _phases_with_limiters(here: list[Claim]) -> list[Claim]:
@@ -124,7 +126,9 @@ def _not_before(content: Mention, scene: Scene) -> bool:
     if denial is None:
         return False
     blocker = scene.between(denial.last, content.first)
-    return blocker is None or content.first - blocker.last <= 1
+    if blocker is None or content.first - blocker.last <= 1:
+        return True
+    return scene.text(blocker.last + 1) == "being"  # "rather than decode being memory-bound"
 
 
 def _not_after(content: Mention, scene: Scene) -> bool:
@@ -142,8 +146,8 @@ def _not_after(content: Mention, scene: Scene) -> bool:
 
 def _opposite(scene: Scene, denial: Mention) -> bool:
     """ "Streaming is fine, prefill isn't": what was said before is what is denied."""
-    before = scene.previous()
-    return denial.last + 1 == scene.clause.end and bool(before) and before.has("fine", "fast")
+    ends = denial.last + 1 == scene.clause.end
+    return ends and bool(scene.before) and scene.before.has("fine", "fast")
 
 
 def _inherits(content: Mention, scene: Scene) -> bool:
@@ -207,9 +211,11 @@ def _limiter_stance(content: Mention, scene: Scene) -> str:
         return "unsaid"
     if _not_before(content, scene) or _inherits(content, scene) or _enough_of_it(content, scene):
         return "denied"
-    if content.kind == "limiter" or scene.has("limit", "short") or _labelled(scene):
+    if content.kind == "limiter" or scene.has("limit", "short"):
         return "asserted"
-    said = scene.left("is", content.first, 3) and not scene.has_digits
+    if _labelled(scene) and scene.others(content) <= 4:
+        return "asserted"
+    said = scene.left("copula", content.first, 2) and not scene.has_digits
     return "asserted" if said or _bare(content, scene, 2) else "mentioned"
 
 

@@ -113,6 +113,8 @@ def _heard(contents: list[Mention], cues: list[Mention]) -> list[Mention]:
     used = {
         "not": {place for m in (*longer, *inside) for place in range(m.first, m.last + 1)},
         "slow": {p for m in longer if m.kind == "fine" for p in range(m.first, m.last + 1)},
-        "if": {p for m in longer if m.kind == "spare" for p in range(m.first, m.last + 1)},
+    }
+    used["if"] = used["would"] = {
+        place for m in longer if m.kind == "spare" for place in range(m.first, m.last + 1)
     }
     return [cue for cue in cues if cue.first not in used.get(cue.kind, ()) or cue.length > 2]

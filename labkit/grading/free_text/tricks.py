@@ -9,7 +9,7 @@ from __future__ import annotations
 from .mentions import Mention
 from .scene import Scene
 
-MANY_WORDS = 5  # a list is at least so long …
+MANY_WORDS = 4  # a list is at least so long …
 SHARE = 0.75  # … and consists of the subject's words to at least this part
 FAMILIES = 4  # so many remedies at once are listed, not recommended
 

@@ -42,10 +42,13 @@ def weigh(found: list[Claim], scenes: list[Scene], tricks: tuple[str, ...] = ())
     """Drops what was taken back, picks the phase, collects limiters and remedies."""
     found = _standing(found, scenes)
     main = _main(found)
-    implied = [IMPLIED[claim.name] for claim in main if claim.name in IMPLIED]
-    limiters = tuple(dict.fromkeys([*_names(found, "limiter"), *implied]))
+    named = [*main, *(claim for claim in found if claim.kind == "phase" and claim.holds)]
+    implied = [IMPLIED[claim.name] for claim in named if claim.name in IMPLIED]
+    limiters = dict.fromkeys([*_names(found, "limiter"), *implied])
+    if main and all(claim.name != "insufficient-data" for claim in main):
+        limiters.pop("undetermined", None)  # "that figure doesn't tell, but …"
     return Reading(
-        tuple(found), main, limiters, _names(found, "remedy"), _denial(main, found), tricks
+        tuple(found), main, tuple(limiters), _names(found, "remedy"), _denial(main, found), tricks
     )
 
 
@@ -90,7 +93,7 @@ def _main(found: list[Claim]) -> tuple[Claim, ...]:
     named = [claim for claim in found if claim.kind == "phase"]
     asserted = [claim for claim in named if claim.holds] or _only_mentioned(named, found)
     names = {claim.name for claim in asserted}
-    drop = set()
+    drop = {"overhead"} if _overhead_as_reason(asserted) else set()
     if {"overhead", "decode"} <= names and not _limited_otherwise(found):
         drop.add("decode")  # the overhead is paid inside the decode steps
     if len(names) > 1:
@@ -104,6 +107,12 @@ def _only_mentioned(named: list[Claim], found: list[Claim]) -> list[Claim]:
     mentioned = [claim for claim in named if claim.stance == "mentioned"]
     supported = any(claim.kind != "phase" and claim.holds for claim in found)
     return mentioned if supported and len({claim.name for claim in mentioned}) == 1 else []
+
+
+def _overhead_as_reason(asserted: list[Claim]) -> bool:
+    """ "Prefill is slow because of launch overhead" names prefill."""
+    places = {claim.clause for claim in asserted if claim.name == "overhead"}
+    return any(c.clause in places and c.name not in ("overhead", "decode") for c in asserted)
 
 
 def _limited_otherwise(found: list[Claim]) -> bool:

@@ -18,7 +18,7 @@ from functools import cache
 from ...catalog import DATA
 from .words import fold
 
-SHORTEST_TYPO = 5  # letters; shorter words are too near to each other
+SHORTEST_TYPO = 5  # letters of the word that was meant; shorter ones are too near to each other
 LONG = 9  # letters from which two slips are forgiven
 
 
@@ -59,7 +59,7 @@ class Vocabulary:
         return frozenset(found)
 
     def _mistyped(self, word: str) -> frozenset[int]:
-        if not SHORTEST_TYPO <= len(word) <= 24 or not word.isalpha():
+        if not SHORTEST_TYPO <= len(word) + 1 <= 25 or not word.isalpha():
             return frozenset()
         candidates = {near for cut in _cuts(word) for near in self.near.get(cut, ())}
         distance = {near: slips(word, near) for near in candidates}

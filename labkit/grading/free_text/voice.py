@@ -8,6 +8,7 @@ from __future__ import annotations
 from .mentions import Mention
 from .scene import REACH, Scene
 
+REASONS = ("since", "because", "as", "weil", "denn", "car", "porque", "因 为")
 CAUSES = ("phase", "resource", "limiter", "noise")
 
 
@@ -48,6 +49,8 @@ def asked(content: Mention, scene: Scene) -> bool:
 def _supposed(content: Mention, scene: Scene) -> bool:
     """Behind "if"; or anywhere in what is contrary to fact: "it would be prefill if …"."""
     parts = list(scene.segment())
+    if scene.clause.opener in REASONS and not scene.has("if", "would"):
+        return False
     condition = next((part for part in parts if part.has("if") or _inverted(part)), None)
     would = any(part.has("would") for part in parts)
     if content.kind in ("remedy", "weak"):
@@ -77,6 +80,9 @@ def reported(content: Mention, scene: Scene) -> bool:
     parts = list(scene.segment())
     if any(part.has("agree") for part in parts):
         return False
+    said = scene.following()
+    if said and said.clause.length <= 4 and said.has("report"):  # "…", he said
+        return True
     reports = [(part, cue) for part in parts for cue in part.cues.get("report", ())]
     return any(
         cue.first <= content.first and not part.not_between(cue.first, cue.last)
