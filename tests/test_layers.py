@@ -22,7 +22,7 @@ ALLOWED = {
     "summary": ".records",
     "reports": ".records",
     "scenarios": ".records .roofline",
-    "diagnose": ".records .roofline",
+    "diagnose": ".records .catalog .roofline .summary",
     "grading": ".records .roofline .diagnose",
     "generate": "torch transformers",
     "measure": ".records torch psutil",
@@ -35,7 +35,8 @@ ALLOWED = {
     " .experiments .figures torch plotly anywidget ipywidgets traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .experiments .ui"
     " torch transformers psutil jupyter_client",
-    "cli": ".records .catalog .roofline .summary .generate .measure .models .experiments .bench"
+    "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"
+    " .experiments .bench"
     " torch",
     "__main__": ".cli",
 }

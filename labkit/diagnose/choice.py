@@ -10,12 +10,14 @@ from ..records.verdict import Evidence, Verdict
 from .figures import tps
 from .thresholds import COLD_RATIO
 
+CONFIDENCE = {"low": 1, "medium": 2, "high": 3}
+
 
 def choose(reports: Sequence[Report], verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict on the run that tells most, with a word on how the others compare.
 
-    A run that could be judged before one that couldn't; after a cold start the warm rerun; else the
-    slowest, for that is what a reader asks about.
+    After a cold start the warm rerun. Else of those that could be judged most surely the slowest,
+    for that is what a reader asks about.
     """
     if len(reports) == 1:
         return verdicts[0]
@@ -25,9 +27,11 @@ def choose(reports: Sequence[Report], verdicts: Sequence[Verdict]) -> Verdict:
     warm = _warm_rerun(reports, judged)
     if warm is not None:
         return _after_cold_start(reports, verdicts, warm)
-    slowest = max(judged, key=lambda i: (reports[i].total_s or 0.0, -_speed(reports[i])))
+    sure = max(CONFIDENCE[verdicts[i].confidence] for i in judged)
+    surest = [i for i in judged if CONFIDENCE[verdicts[i].confidence] == sure]
+    slowest = max(surest, key=lambda i: (reports[i].total_s or 0.0, -_speed(reports[i])))
     same = sum(verdicts[i].phase == verdicts[slowest].phase for i in judged)
-    note = f"{len(reports)} runs; this is the slowest that can be judged; {same} agree"
+    note = f"{len(reports)} runs; this is the slowest that is told clearly; {same} agree"
     return _with(verdicts[slowest], note)
 
 

@@ -92,7 +92,7 @@ def named(text: str) -> Machine | None:
 
 
 def bytes_of_step(r: Report, shape: ModelShape | None) -> tuple[float, float] | None:
-    """Least and most bytes that one decode step reads: weights, and the cache where shape is known."""
+    """Least and most bytes that a decode step reads: weights, and KV where the shape is known."""
     if shape is not None:
         bits = r.weight_bits
         return _shape_bytes(r, shape, bits or FEWEST_BITS), _shape_bytes(

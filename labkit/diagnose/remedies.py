@@ -43,6 +43,13 @@ BYTES_FIRST = (
     ("more-bandwidth", "memory with more bandwidth"),
 )
 MEASURE_FIRST = (("measure-more", "measure what is listed as missing"),)
+UNKNOWN_DECODE = (
+    *MEASURE_FIRST,
+    STEPS_FIRST[1],
+    ("fewer-bytes", "quantised weights, if reading them turns out to be the limit"),
+)
+
+PHASES_OF_MODEL = ("prefill", "decode")
 
 TABLE = {
     ("prefill", "compute"): PROMPT_FIRST + FLOPS_FIRST,
@@ -55,7 +62,7 @@ TABLE = {
 }
 OTHERWISE = {
     "prefill": PROMPT_FIRST + MEASURE_FIRST,
-    "decode": STEPS_FIRST + MEASURE_FIRST,
+    "decode": UNKNOWN_DECODE,
     "queue": QUEUE_FIRST,
     "load": LOAD_FIRST,
     "overhead": OUTSIDE_FIRST,
@@ -88,10 +95,8 @@ def hardware(phase: str, limiter: str, shares: dict[str, float]) -> str:
         return f"Neither more FLOP/s nor more bandwidth helps before {phase} is dealt with."
     if phase == "insufficient-data":
         return "Nothing here says whether faster hardware would help."
-    read, write = (
-        percent(shares[name]) if name in shares else "its part" for name in ("prefill", "decode")
-    )
+    parts = [f" ({percent(shares[n])} of the time)" if n in shares else "" for n in PHASES_OF_MODEL]
     return (
-        f"More FLOP/s could shorten prefill only ({read} of the time), more bandwidth decode only "
-        f"({write}); whether they would, these figures don't show."
+        f"More FLOP/s could shorten only prefill{parts[0]}, more bandwidth only decode{parts[1]}; "
+        "whether they would, these figures don't show."
     )

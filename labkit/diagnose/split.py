@@ -15,6 +15,7 @@ from .figures import percent, quotient, tokens, tps
 from .figures import seconds as text_s
 from .thresholds import (
     ALONE,
+    CLEAR,
     DOMINANT,
     FEW_OUTPUT_TOKENS,
     FEWEST_TOKENS,
@@ -53,7 +54,7 @@ def split(r: Report) -> Split:
     if r.prompt_tokens and r.output_tokens and counted < FEWEST_TOKENS:
         why = f"only {tokens(counted)} in all: start-up and rounding outweigh both phases"
         return insufficient(why, "a run with a longer prompt and a longer answer")
-    rules = (_inside_prefill, _all_measured, _rate_of_rates, _part_of_total, _generation, _queue)
+    rules = (_unfinished, _all_measured, _rate_of_rates, _part_of_total, _generation, _queue)
     for rule in (*rules, _break_even):
         found = rule(r)
         if found:
@@ -79,8 +80,11 @@ def _what_is_missing(r: Report) -> tuple[str, ...]:
 # ---- the rules -----------------------------------------------------------------------------------
 
 
-def _inside_prefill(r: Report) -> Split | None:
-    """Progress lines of a prompt that is still being read."""
+def _unfinished(r: Report) -> Split | None:
+    """Progress lines of a request that has not ended."""
+    if r.prompt_progress == 1 and r.decode_s:
+        seen = Evidence("the prompt is read, and tokens are being written", text_s(r.decode_s))
+        return Split({"decode": r.decode_s}, (seen,), ("how long the prompt took",), MEDIUM)
     if not r.prompt_progress or not r.prefill_s or r.decode_s:
         return None
     done = f"{text_s(r.prefill_s)} spent, {percent(r.prompt_progress)} of the prompt read"
@@ -99,7 +103,8 @@ def _all_measured(r: Report) -> Split | None:
     parts |= {name: parts[name] + spent for name, spent in found.parts.items()}
     if r.prefill_s and r.unaccounted_s and not r.total_counts_idle:
         parts["overhead"] = r.unaccounted_s
-    found = replace(found, parts=parts)
+    surely = decode_s >= CLEAR * sum(parts.values())  # however TTFT splits into queue and prefill
+    found = replace(found, parts=parts, sure=HIGH if surely else found.sure)
     return replace(found, evidence=(*_shares_said(found), *found.evidence, *_pauses(r)))
 
 
@@ -174,6 +179,8 @@ def _break_even(r: Report) -> Split | None:
     if r.kind == "rates" or not (r.tpot_s and (r.ttft_s or r.prefill_s)):
         return None
     before = _before_first_token(r)
+    if r.load_s and not r.total_counts_idle:
+        before = replace(before, parts={**before.parts, "load": r.load_s})
     first_s = sum(before.parts.values())
     enough = DOMINANT / (1 - DOMINANT) * first_s / r.tpot_s + 1
     arithmetic = f"{text_s(first_s)} before the first token, {text_s(r.tpot_s)} for each later one"

@@ -6,8 +6,8 @@ knows neither the text it came from nor what the figures mean for the user: `dia
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from math import isfinite
+from dataclasses import dataclass
+from math import inf
 
 KINDS = ("request", "aggregate", "window", "rates")
 
@@ -92,10 +92,9 @@ class Report:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"kind is {self.kind!r}; use one of {', '.join(KINDS)}")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, int | float) and not (isfinite(value) and value >= 0):
-                raise ValueError(f"{field.name} is {value}; leave out what was not measured")
+        for name, value in vars(self).items():
+            if isinstance(value, (int, float)) and not 0 <= value < inf:
+                raise ValueError(f"{name} is {value}; leave out what was not measured")
 
     @property
     def unaccounted_s(self) -> float | None:

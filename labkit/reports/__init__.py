@@ -30,4 +30,5 @@ def parse(text: str) -> list[Report]:
 
 def _with_facts(one: Report, about: dict[str, object]) -> Report:
     """The report with what the paste says of model and machine, where it has not said it itself."""
-    return replace(one, **{n: value for n, value in about.items() if getattr(one, n) is None})
+    new = {name: value for name, value in about.items() if getattr(one, name) is None}
+    return replace(one, **new) if new else one

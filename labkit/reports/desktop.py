@@ -83,7 +83,7 @@ def _mlx_report(prompt: float, prefill: float, output: float, decode: float) -> 
 MARKS_EXLLAMA = ("response generated in", "tokens generated in")
 _exllama = re.compile(rf"Response generated in {N} seconds, {N} tokens, {N} tokens/second")
 _tabby = re.compile(
-    rf"{N} tokens generated in {N} seconds\s{{1,40}}\(Queue: {N} s, ([^)]{{5,300}})\)"
+    rf"(?<![\d.,]){N} tokens generated in {N} seconds\s{{1,40}}\(Queue: {N} s, ([^)]{{5,300}})\)"
 )
 _process = re.compile(rf"Process: (?:{N} cached tokens and {N} new tokens at )?{N} T/s")
 _generate = re.compile(rf"Generate: {N} T/s")

@@ -1,4 +1,4 @@
-"""llama.cpp: `print_timings`, `perf_context_print`, `common_perf_print`, the server's text and JSON.
+"""llama.cpp: `print_timings`, `perf_context_print`, `common_perf_print`; the server, JSON.
 
 Decode "runs" are one fewer than the generated tokens: the first comes from the prompt's pass. The
 server counts tokens instead. Load time stands beside the total, not in it; the total of the command
@@ -52,8 +52,10 @@ def read(paste: Paste) -> list[Report]:
     found = [one for one in found if one is not None]
     if not found and paste.has("| prompt processing, n_tokens", "| n_decoded", "| n_gen"):
         found = _unfinished(paste.text)
-    if paste.has("predicted_ms", "t_token_generation"):
-        found += [one for one in map(_from_json, paste.objects) if one is not None]
+    if paste.has("predicted_ms"):
+        found += [_from_json(o) for o in paste.objects if "predicted_ms" in o]
+    if paste.has("t_token_generation") and not found:
+        found = _from_json_log(paste.objects)
     return found
 
 
@@ -70,7 +72,9 @@ def _from_text(record: dict[str, tuple]) -> Report | None:
     decode = record.get("eval", (None,) * 5)
     server = (decode[2] or "token").startswith("token") and "load" not in record
     decoded, output = _decoded(decode)
-    prefill_s = _ms(prompt[0])
+    prefill_s, total_s = _ms(prompt[0]), _ms(record.get("total", (None,))[0])
+    if "eval" in record and not decoded and prefill_s and total_s and prefill_s > 0.9 * total_s:
+        output = 1.0  # the prompt's pass gave the only token
     return report(
         TOOL,
         "request",
@@ -83,7 +87,7 @@ def _from_text(record: dict[str, tuple]) -> Report | None:
         tpot_s=_ms(decode[3]) if decoded else None,
         prefill_tokens_per_s=number(prompt[4]) if prefill_s else None,
         decode_tokens_per_s=number(decode[4]) if decoded else None,
-        total_s=_ms(record.get("total", (None,))[0]),
+        total_s=total_s,
         total_counts_idle=not server,
     )
 
@@ -100,24 +104,44 @@ def _ms(text: str | None) -> float | None:
     return seconds(text, "ms") if text and text[-1].isdigit() else None
 
 
-def _from_json(record: dict) -> Report | None:
-    """`timings` of a response, or the older log's JSON lines; all in milliseconds."""
-    old = "t_token_generation" in record
-    if not old and "predicted_ms" not in record:
-        return None
-    processed = number(record.get("n_prompt_tokens_processed" if old else "prompt_n"))
-    cached = None if old else number(record.get("cache_n"))
-    prefill_s = seconds(record.get("t_prompt_processing" if old else "prompt_ms"), "ms")
+def _from_json(record: dict) -> Report:
+    """`timings` of a response, in milliseconds; `prompt_n` leaves cached tokens out."""
+    processed, cached = number(record.get("prompt_n")), number(record.get("cache_n"))
+    prefill_s = seconds(record.get("prompt_ms"), "ms")
     return report(
         TOOL,
         "request",
         prompt_tokens=None if processed is None else processed + (cached or 0),
         cached_tokens=cached,
-        output_tokens=number(record.get("n_decoded" if old else "predicted_n")),
+        output_tokens=number(record.get("predicted_n")),
         prefill_s=prefill_s,
         ttft_s=prefill_s,
-        decode_s=seconds(record.get("t_token_generation" if old else "predicted_ms"), "ms"),
+        decode_s=seconds(record.get("predicted_ms"), "ms"),
         tpot_s=seconds(record.get("predicted_per_token_ms"), "ms"),
+    )
+
+
+def _from_json_log(objects: list[dict]) -> list[Report]:
+    """The 2024 log: three JSON lines for each request, the last of them with the total."""
+    found, seen = [], {}
+    for record in objects:
+        seen |= {name: value for name, value in record.items() if name[:2] in ("t_", "n_")}
+        if "t_total" in record:
+            found.append(_logged(seen))
+            seen = {}
+    return found + ([_logged(seen)] if "t_token_generation" in seen else [])
+
+
+def _logged(record: dict) -> Report:
+    prefill_s = seconds(record.get("t_prompt_processing"), "ms")
+    return report(
+        TOOL,
+        "request",
+        prompt_tokens=number(record.get("n_prompt_tokens_processed")),
+        output_tokens=number(record.get("n_decoded")),
+        prefill_s=prefill_s,
+        ttft_s=prefill_s,
+        decode_s=seconds(record.get("t_token_generation"), "ms"),
         total_s=seconds(record.get("t_total"), "ms"),
     )
 
@@ -140,7 +164,7 @@ def _task(prompt: tuple | None, writing: tuple | None) -> Report:
         TOOL,
         "request",
         prompt_tokens=whole,
-        prompt_progress=share if not writing else None,
+        prompt_progress=share if not writing else None if prompt else 1.0,
         prefill_s=number(spent),
         ttft_s=number(spent) if writing else None,
         prefill_tokens_per_s=number(rate),

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from .units import NUMBER
 
 MAX_DEPTH = 40  # deeper nesting is nobody's metrics, and Python's own reader gives up at 1,000
+MOST_BRACES = 100_000  # what comes after so many is searched for pairs only
+SHORTEST = 6  # characters of `"a":1`, less than which holds nothing
 
 # A quoted string ends at its line's end at the latest, so that one lost quote costs one line.
 _brace = re.compile(r'"(?:[^"\\\n]++|\\.)*+"?|[{}]')
@@ -37,16 +39,18 @@ def objects(text: str) -> list[dict]:
 def _regions(text: str) -> Iterator[tuple[int, int, int]]:
     """Start, end and greatest depth of each outermost pair of braces; the last may lack its end."""
     depth = deepest = start = 0
-    for token in _brace.finditer(text):
+    for count, token in enumerate(_brace.finditer(text)):
         if token[0] == "{":
             start = token.start() if depth == 0 else start
             depth += 1
             deepest = max(deepest, depth)
         elif token[0] == "}" and depth:
             depth -= 1
-            if depth == 0:
+            if depth == 0 and token.end() - start > SHORTEST:
                 yield start, token.end(), deepest
-                deepest = 0
+            deepest = deepest if depth else 0
+        if count > MOST_BRACES and depth == 0:
+            return
     if depth:
         yield start, len(text), deepest
 
@@ -73,6 +77,8 @@ def _nested(value: object) -> list[dict]:
 
 def lenient(text: str) -> list[dict]:
     """Records of the `key: value` pairs in a text that is not quite JSON."""
+    if len(text) < SHORTEST:
+        return []
     pairs = ((m[1], m[2] if m[3] is None else m[3]) for m in _pair.finditer(text))
     return group(pairs)
 

@@ -22,7 +22,7 @@ _line = re.compile(
     r"eval count|eval duration|eval rate):[ \t]{0,24}(\d[^\s/]{0,40})"
 )
 _served = re.compile(r"\[GIN\][^\n]{0,80}\|[ ]{0,4}200 \|[ ]{0,20}([\dhmsµ.]{2,30}) ?\|")
-_split = re.compile(rf"\b({NUMBER})%/({NUMBER})% CPU/GPU")
+_split = re.compile(rf"(?<![\d.,])({NUMBER})%/({NUMBER})% CPU/GPU")
 _rates = re.compile(
     rf"prefill ({NUMBER}), decode ({NUMBER})\. Time\(s\): tokenize ({NUMBER}), "
     rf"prefill ({NUMBER}), decode ({NUMBER})"

@@ -26,8 +26,9 @@ _first = re.compile(
 )
 _sizes = re.compile(rf"Input token size: {N}, Output size: {N}", re.IGNORECASE)
 _perf = re.compile(
-    rf"\b(Load time|Generate time|Tokenization time|TTFT|TPOT|Number of input tokens|Input token size|"
-    rf"Output size|Number of generated tokens): ?{N}(?: ?(?:±|\+/-) ?{N})? ?(ms|s)?\b",
+    r"\b(Load time|Generate time|Tokenization time|TTFT|TPOT|Number of input tokens|"
+    r"Input token size|Output size|Number of generated tokens)"
+    rf": ?{N}(?: ?(?:±|\+/-) ?{N})? ?(ms|s)?\b",
     re.IGNORECASE,
 )
 _pair = re.compile(

@@ -1,4 +1,4 @@
-"""`vllm bench serve` and its children, text and JSON: SGLang's `bench_serving`, `trtllm-serve`, forks.
+"""`vllm bench serve` and its children, text and JSON: SGLang's, TensorRT-LLM's, forks.
 
 TPOT is (latency − TTFT) ÷ (tokens − 1) for each request, then the mean. ITL is no substitute where
 a step gives several tokens, as in speculative decoding; SGLang's is, for it is weighted by tokens.

@@ -14,7 +14,7 @@ from .paste import Paste
 from .tables import Table
 from .units import number, seconds
 
-MARKS = ("|",)
+MARKS = ("ttft", "tpot", "first token", "prefill", "decode", "tok/s", "t/s")
 
 TIMES = {
     "ttft_s": r"^(?!.*p9\d).*(\bttft\b|first token)",

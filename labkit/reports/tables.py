@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+MOST_COLUMNS = 64  # a wider table is a drawing
+
 _rule = re.compile(r"[-=:+| ]+")
 
 
@@ -39,7 +41,8 @@ def tables(text: str) -> list[Table]:
         elif "|" in line:
             (rows if ruled else head).append(_cells(line))
         else:
-            found += [_table(head, rows)] if ruled and rows else []
+            fits = ruled and rows and max(map(len, head)) <= MOST_COLUMNS
+            found += [_table(head, rows)] if fits else []
             head, rows, ruled = [], [], False
     return found
 

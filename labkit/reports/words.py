@@ -16,9 +16,9 @@ from .units import NUMBER, number, seconds
 MOST_CHARACTERS = 20_000  # who describes a run in words is done before that
 
 _unit = r"(ms|milliseconds?|secs?|seconds?|s|minutes?|min|µs|us)\b"
-_time = rf"({NUMBER}) ?{_unit}"
+_time = rf"(?<![\d.,])({NUMBER}) ?{_unit}"
 _gap = r"[^\d\n;.]{0,25}?"
-_rate = rf"({NUMBER}) ?(?:tok(?:en)?s? ?(?:/|per|a) ?s(?:ec(?:ond)?)?\b|t/s\b|tps\b)"
+_rate = rf"(?<![\d.,])({NUMBER}) ?(?:tok(?:en)?s? ?(?:/|per|a) ?s(?:ec(?:ond)?)?\b|t/s\b|tps\b)"
 _names = {
     "queue": r"queue(?:d|ing)?(?: time)?|waiting(?: time)?|wait time",
     "ttft": r"\bttft\b|time[ -]to[ -]first[ -]token|first token|starts? (?:answering )?in",
@@ -33,7 +33,7 @@ TIMES = {name: re.compile(rf"(?:{words}){_gap}{_time}") for name, words in _name
 _in_name = re.compile(rf"\b(ttft|tpot|itl)[ _]?[(\[]?(ms|s)[)\]]?[\"' :=|]{{1,8}}({NUMBER})")
 _each = re.compile(rf"{_time} ?(?:/|per|a|each) ?token")
 _rates = re.compile(_rate)
-_prefill_rate = re.compile(rf"(?:prefill|prompt|\bpp\b|reading)[^\d\n;.]{{0,25}}?{_rate}")
+_prefill_rate = re.compile(rf"(?:prefill|prompt|\bpp\b|reading)[^\d\n;.,]{{0,25}}?{_rate}")
 _of_prompt = r"prompts?|documents?|contexts?|inputs?"
 _of_output = r"answers?|outputs?|responses?|completions?|replies|reply"
 _k = rf"({NUMBER})(k?)"
