@@ -11,7 +11,7 @@ count bytes, `devices` says what this machine has, `layout` orders weights for C
 tokenizer, `errors` what can go wrong. transformers is imported when the first model is asked for.
 """
 
-from labkit.models.devices import (
+from .devices import (
     default_device,
     devices,
     dtype_name,
@@ -19,10 +19,10 @@ from labkit.models.devices import (
     resolve_device,
     resolve_dtype,
 )
-from labkit.models.errors import ModelError
-from labkit.models.fit import Fit, fits, parameters
-from labkit.models.loading import DEFAULT, Loaded, choices, load
-from labkit.models.text import Text
+from .errors import ModelError
+from .fit import Fit, fits, parameters
+from .loading import DEFAULT, Loaded, choices, load
+from .text import Text
 
 __all__ = [
     "DEFAULT",

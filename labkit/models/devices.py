@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from labkit.models.errors import NoDevice
+from .errors import NoDevice
 
 REMEDY = {
     "cuda": "Install a CUDA build of PyTorch and an NVIDIA driver, or use device='cpu'.",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from labkit.models.errors import NotUsable, UnknownModel
-from labkit.models.hub import first_line
-from labkit.models.text import HubText
+from .errors import NotUsable, UnknownModel
+from .hub import first_line
+from .text import HubText
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel

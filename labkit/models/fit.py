@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from labkit import catalog
-from labkit.models.devices import dtype_name, dtypes
-from labkit.models.memory import free_bytes
-from labkit.records.model_shape import ModelShape
+from .. import catalog
+from ..records import ModelShape
+from .devices import dtype_name, dtypes
+from .memory import free_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -95,7 +95,7 @@ def fits(
 @cache
 def parameters(shape: ModelShape) -> int:
     """Numbers to store for a model of this shape; a tied head counts once."""
-    from labkit.models.shapes import config_of
+    from .shapes import config_of
 
     return parameters_of(config_of(shape))
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labkit.models.errors import DownloadFailed, UnknownModel
-from labkit.models.wheel import Progress
+from .errors import DownloadFailed, UnknownModel
+from .wheel import Progress
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from labkit import catalog
-from labkit.models import files, fit, hub
-from labkit.models.devices import dtype_name, resolve_device, resolve_dtype
-from labkit.models.errors import OutOfMemory, TooLarge
-from labkit.models.layout import cpu_layout, wants_cpu_layout
-from labkit.models.memory import free_bytes, is_out_of_memory, release_memory
-from labkit.models.store import Store, cache_folder
-from labkit.models.text import ByteText, Text
-from labkit.models.wheel import Progress
-from labkit.records.model_shape import ModelShape
+from .. import catalog
+from ..records import ModelShape
+from . import files, fit, hub
+from .devices import dtype_name, resolve_device, resolve_dtype
+from .errors import OutOfMemory, TooLarge
+from .layout import cpu_layout, wants_cpu_layout
+from .memory import free_bytes, is_out_of_memory, release_memory
+from .store import Store, cache_folder
+from .text import ByteText, Text
+from .wheel import Progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -128,7 +128,7 @@ def _from_shape(choice: Choice, shape: ModelShape) -> Loaded:
     """Random weights made on the device itself: an 8B never passes through the CPU's memory."""
     from transformers import AutoModelForCausalLM
 
-    from labkit.models.shapes import config_of
+    from .shapes import config_of
 
     _refuse_too_large(choice, fit.fits(shape, choice.dtype, choice.device, 1, 0))
     choice.progress("building", None)
@@ -171,7 +171,7 @@ def _loaded(choice: Choice, model, tokenizer: Text, shape: ModelShape | None, ki
 
 
 def _shape_or_none(config: PreTrainedConfig, name: str) -> ModelShape | None:
-    from labkit.models.shapes import shape_of
+    from .shapes import shape_of
 
     try:
         return shape_of(config, name)

@@ -20,9 +20,9 @@ from pathlib import Path
 import filelock
 import platformdirs
 
-from labkit.models import wheel
-from labkit.models.errors import ModelError
-from labkit.models.wheel import Progress, WheelSource
+from . import wheel
+from .errors import ModelError
+from .wheel import Progress, WheelSource
 
 MANIFEST = "source.json"
 WEIGHTS = "model.safetensors"

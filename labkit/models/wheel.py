@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from labkit.models.errors import DiskFull, DownloadFailed, ModelError, WrongHash
+from .errors import DiskFull, DownloadFailed, ModelError, WrongHash
 
 Progress = Callable[[str, float | None], None]
 
