@@ -30,9 +30,12 @@ ALLOWED = {
     " platformdirs filelock psutil tqdm",
     "endpoints": ".records httpx",
     "experiments": ".records .generate .measure .models torch",
+    "sweeps_passes": ".records .generate .measure .models .experiments torch transformers",
+    "sweeps": ".records .roofline .generate .measure .models torch",
+    "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
     "figures": ".records plotly numpy",
     "ui": ".records .catalog .roofline .summary .grading .generate .measure .models .endpoints"
-    " .experiments .figures torch plotly anywidget ipywidgets traitlets IPython",
+    " .experiments .sweeps_passes .figures torch plotly anywidget ipywidgets traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .experiments .ui"
     " torch transformers psutil jupyter_client",
     "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"

@@ -1,0 +1,80 @@
+"""The cache's bytes, kind by kind, and the steps that append to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import torch
+from transformers import DynamicCache
+
+from labkit import caches, models, roofline
+from labkit.measure.clock import cache_bytes
+from labkit.sweeps import BadSweep
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return models.load("toy")
+
+
+def test_the_formula_equals_the_tensors_for_every_kind_and_length():
+    counted = list(caches.counts((16, 100)))
+    assert {count.kind for count in counted} == set(caches.kinds())
+    assert all(count.formula_bytes == count.tensor_bytes for count in counted)
+
+
+def test_kinds_order_from_mha_down_to_mla():
+    at = {kind: roofline.kv_bytes(shape, 16) for kind, shape in caches.kinds().items()}
+    assert at["MHA"] == 4 * at["GQA"] == 8 * at["MQA"]
+    assert at["MLA"] < at["MQA"]
+
+
+def test_windows_stop_growing_and_half_of_them_halve_the_growth():
+    shapes = caches.kinds()
+    grown = {
+        kind: roofline.kv_bytes(shapes[kind], 512) - roofline.kv_bytes(shapes[kind], 256)
+        for kind in ("GQA", "half windows", "all windows")
+    }
+    assert grown["all windows"] == 0
+    assert 2 * grown["half windows"] == grown["GQA"]
+
+
+def test_a_filled_cache_is_as_large_as_one_that_a_prefill_filled(toy):
+    cache = DynamicCache(config=toy.model.config)
+    caches.fill(cache, toy, 50)
+    assert cache_bytes(cache) == roofline.kv_bytes(toy.shape, 50, dtype="float32")
+    assert cache.get_seq_length() == 50
+
+
+def test_each_step_is_timed_with_its_append_in_both_caches(toy):
+    made = list(caches.decode_step(toy, [16, 64], rounds=2))
+    steps = [
+        f"{cache}: {part}" for cache in ("growing", "preallocated") for part in ("step", "append")
+    ]
+    assert Counter((r.name, r.length) for r in made) == {(s, n): 2 for s in steps for n in (16, 64)}
+    for step, append in zip(made[::2], made[1::2], strict=True):
+        assert 0 < append.wall_ns < step.wall_ns
+
+
+def test_both_caches_lead_to_the_same_logits(toy):
+    """The same keys and values in either: what is timed does the same work."""
+    from transformers import StaticCache
+
+    from labkit.generate import last_logits
+
+    grown = DynamicCache(config=toy.model.config)
+    fixed = StaticCache(config=toy.model.config, max_cache_len=40)
+    ids = torch.arange(9)[None]
+    with torch.inference_mode():
+        for cache in (grown, fixed):
+            last_logits(toy.model, ids, cache=cache)
+        token = torch.tensor([[3]])
+        logits = [last_logits(toy.model, token, past=9, cache=cache) for cache in (grown, fixed)]
+    torch.testing.assert_close(*logits)
+
+
+@pytest.mark.parametrize(("at", "rounds", "says"), [([8192], 5, "8,192"), ([8], 0, "1 or more")])
+def test_what_can_not_be_timed_is_refused(toy, at, rounds, says):
+    with pytest.raises(BadSweep, match=says):
+        caches.decode_step(toy, at, rounds)
