@@ -118,7 +118,11 @@ def _alternative(content: Mention, scene: Scene) -> bool:
 
 
 def _negated(content: Mention, scene: Scene) -> bool:
-    return _not_before(content, scene) or _not_after(content, scene) or _inherits(content, scene)
+    if content not in scene.negated:
+        scene.negated[content] = (
+            _not_before(content, scene) or _not_after(content, scene) or _inherits(content, scene)
+        )
+    return scene.negated[content]
 
 
 def _not_before(content: Mention, scene: Scene) -> bool:

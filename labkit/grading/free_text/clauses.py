@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from .vocabulary import grammar
 from .words import MARKS, Word
 
+# Nobody writes longer ones on purpose; without a bound, time would grow with their square.
+LONGEST_CLAUSE = 40  # words
+LONGEST_SENTENCE = 24  # clauses
 HAN_TURNS = ("但 是", "但", "而 不 是", "不 过", "却")
 HAN_JOINS = ("因 为", "所 以", "因 此", "而 且", "并 且")
 
@@ -35,20 +38,22 @@ class Clause:
 def clauses(words: list[Word]) -> list[Clause]:
     """All clauses in order; none is empty."""
     found: list[Clause] = []
-    sentence = segment = first = 0
+    sentence = segment = first = parts = 0
     opener = "."
     for place in range(len(words) + 1):
         text = words[place].text if place < len(words) else "."
-        cut = _cut(words, place, text)
+        cut = _cut(words, place, text) or ("clause" if place - first >= LONGEST_CLAUSE else None)
         if cut is None:
             continue
         if place > first:
             _append(found, Clause(first, place, opener, sentence, segment), words)
+            parts += 1
         first, opener = place + (text in MARKS), text
-        segment += cut in ("sentence", "turn")
-        if cut == "sentence":
+        ends = cut == "sentence" or parts >= LONGEST_SENTENCE
+        segment += ends or cut == "turn"
+        if ends:
             _mark_asking(found, sentence, text == "?")
-            sentence += 1
+            sentence, parts = sentence + 1, 0
     return found
 
 

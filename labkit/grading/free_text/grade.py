@@ -18,7 +18,7 @@ from .verdict import Reading, judge, weigh
 from .vocabulary import vocabulary
 from .words import visible, words
 
-LONGEST = 12_000  # characters read; an answer is a paragraph or two
+LONGEST = 10_000  # characters read; an answer is a paragraph or two
 FULL = 3  # points: phase, limiter, remedy
 STATUS = {"correct": "passed", "unclear": "not yet"}
 FIGURE = re.compile(r"(?<![\w.,])\d{1,9}(?:[.,]\d{1,9}){0,3} ?(?:[a-zA-Zµ]{1,8}(?:/s)?|%)")
@@ -69,7 +69,7 @@ class Grade(CheckResult):
 def grade(text: str, truth: Truth) -> Grade:
     """Grades a free-text diagnosis. Same text, same grade; nothing but the text is looked at.
 
-    Reads the first 12,000 characters. Anything that is not text counts as an empty answer.
+    Reads the first 10,000 characters. Anything that is not text counts as an empty answer.
     """
     text = text if isinstance(text, str) else ""
     shown = visible(text[:LONGEST])

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from .vocabulary import Pattern, Vocabulary
 from .words import Word
 
-MOST_WORDS = 24  # that one match may span, whatever the gaps of its pattern add up to
-
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -36,45 +34,48 @@ class Mention:
 
 def mentions(words: list[Word], vocabulary: Vocabulary) -> tuple[list[Mention], list[Mention]]:
     """Contents and cues, each in order of their first word. Takes linear time."""
-    elements = [vocabulary.elements_of(word.text) for word in words]
+    meanings = [vocabulary.elements_of(word.text) for word in words] + [frozenset()]
+    marks = [word.is_mark for word in words] + [True]
     found: dict[str, set[Mention]] = {"content": set(), "cues": set()}
-    for first, here in enumerate(elements):
-        for element in here:
+    for first in range(len(words)):
+        for element in meanings[first]:
             for pattern in vocabulary.patterns.get(element, ()):
-                last = _match(pattern, words, elements, first)
+                last = _match(pattern, meanings, marks, first)
                 if last is not None:
-                    kind, _, name = pattern.name.partition(":")
-                    found[pattern.group].add(Mention(kind, name or kind, first, last))
+                    mention = Mention(pattern.kind, pattern.name, first, last)
+                    found[pattern.group].add(mention)
     cues = sorted(found["cues"], key=lambda m: (m.first, m.last, m.kind))
     return _longest(found["content"]), cues
 
 
-def _match(pattern: Pattern, words: list[Word], elements: list[frozenset[int]], first: int):
+def _match(
+    pattern: Pattern, meanings: list[frozenset[int]], marks: list[bool], first: int
+) -> int | None:
     """Where the pattern ends if it begins at `first`, or None. Gaps don't cross marks."""
     at = first
-    for gap, element in pattern.elements[1:]:
-        for nearest in range(at + 1, min(at + gap + 2, len(words), first + MOST_WORDS)):
-            if element in elements[nearest]:
-                at = nearest
-                break
-            if words[nearest].is_mark:
+    for gap, element in pattern.rest:
+        nearest = at + 1
+        while element not in meanings[nearest]:
+            if marks[nearest] or nearest > at + gap:
                 return None
-        else:
-            return None
+            nearest += 1
+        at = nearest
     return at
 
 
 def _longest(found: set[Mention]) -> list[Mention]:
     """Contents without those that a longer one of a rival kind covers, or an equal one before."""
     taken: list[Mention] = []
+    spans: set[tuple[int, int]] = set()
     used: dict[str, set[int]] = {"where": set(), "why": set()}
     ranked = sorted(found, key=lambda m: (-m.length, m.kind == "resource", m.first, m.kind, m.name))
     for mention in ranked:
         places = range(mention.first, mention.last + 1)
-        same = any(m.first == mention.first and m.last == mention.last for m in taken)
+        span = (mention.first, mention.last)
         layers = [used[layer] for layer in _layers(mention)]
-        if same or all(layer.isdisjoint(places) for layer in layers):
+        if span in spans or all(layer.isdisjoint(places) for layer in layers):
             taken.append(mention)
+            spans.add(span)
             for layer in layers:
                 layer.update(places)
     return sorted(taken, key=lambda m: (m.first, m.kind, m.name))

@@ -5,8 +5,8 @@ A scene knows which small words stand where: it decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .clauses import Clause
 from .mentions import Mention
@@ -25,6 +25,8 @@ class Scene:
     cues: dict[str, list[Mention]] = field(default_factory=dict)
     before: Scene | None = None
     after: Scene | None = None
+    segment: Segment | None = None
+    negated: dict[Mention, bool] = field(default_factory=dict)  # answers found before
 
     def has(self, *kinds: str) -> bool:
         return any(self.cues.get(kind) for kind in kinds)
@@ -56,6 +58,14 @@ class Scene:
         return self.words[place].text if inside else ""
 
     @property
+    def inverted(self) -> bool:
+        """Whether it begins like "had it taken longer"."""
+        return self.text(self.clause.first) in ("were", "had") and self.clause.opener in (
+            ".",
+            "and",
+        )
+
+    @cached_property
     def has_digits(self) -> bool:
         places = range(self.clause.first, self.clause.end)
         return any(self.words[place].text[0].isdigit() for place in places)
@@ -63,16 +73,6 @@ class Scene:
     def others(self, mention: Mention) -> int:
         """How many words the clause has besides the mention."""
         return self.clause.length - mention.length
-
-    def segment(self) -> Iterator[Scene]:
-        """The scenes of the same segment, in order."""
-        first = self
-        while first.before and first.before.clause.segment == self.clause.segment:
-            first = first.before
-        at: Scene | None = first
-        while at and at.clause.segment == self.clause.segment:
-            yield at
-            at = at.after
 
     def previous(self) -> Scene | None:
         """The clause before, if it belongs to the same sentence."""
@@ -85,14 +85,51 @@ class Scene:
         return self.after if same else None
 
 
+@dataclass
+class Segment:
+    """The scenes up to where the writer turns round, and what holds for all of them."""
+
+    scenes: list[Scene] = field(default_factory=list)
+
+    def all(self, kind: str) -> list[Mention]:
+        return [cue for scene in self.scenes for cue in scene.cues.get(kind, ())]
+
+    @cached_property
+    def reports(self) -> list[Mention]:
+        """Where others are quoted, unless the writer agrees."""
+        if self.all("agree"):
+            return []
+        return [
+            cue
+            for scene in self.scenes
+            for cue in scene.cues.get("report", ())
+            if not scene.not_between(cue.first, cue.last)
+        ]
+
+    @cached_property
+    def wonders(self) -> list[Mention]:
+        return self.all("wonder")
+
+    @cached_property
+    def would(self) -> bool:
+        return bool(self.all("would"))
+
+    @cached_property
+    def condition(self) -> Scene | None:
+        """The scene with "if", or with an inversion: "were the first token slow, …"."""
+        return next((s for s in self.scenes if s.has("if") or s.inverted), None)
+
+
 def scenes(
     words: list[Word], parts: list[Clause], contents: list[Mention], cues: list[Mention]
 ) -> list[Scene]:
     """One scene for each clause. A "not" that belongs to a longer expression is left out."""
     made = [Scene(clause, words) for clause in parts]
+    segments = {clause.segment: Segment() for clause in parts}
     home: dict[int, Scene] = {}
     for before, scene in zip([None, *made], made, strict=False):
-        scene.before = before
+        scene.before, scene.segment = before, segments[scene.clause.segment]
+        scene.segment.scenes.append(scene)
         if before:
             before.after = scene
         home.update(dict.fromkeys(range(scene.clause.first, scene.clause.end), scene))

@@ -68,12 +68,13 @@ def judge(reading: Reading, truth: Truth) -> str:
 
 
 def _standing(found: list[Claim], scenes: list[Scene]) -> list[Claim]:
-    """Claims without those that the writer took back and replaced."""
-    for place in _retractions(scenes):
-        for kind in ("phase", "limiter", "remedy"):
-            if any(c.kind == kind and c.first > place and c.holds for c in found):
-                found = [c for c in found if c.kind != kind or c.first > place]
-    return found
+    """Claims without those that the writer took back and replaced by others of their kind."""
+    places = _retractions(scenes)
+    since: dict[str, int] = {}
+    for claim in reversed(found):
+        if claim.holds and claim.kind not in since:
+            since[claim.kind] = max((p for p in places if p < claim.first), default=-1)
+    return [claim for claim in found if claim.first > since.get(claim.kind, -1)]
 
 
 def _retractions(scenes: list[Scene]) -> list[int]:

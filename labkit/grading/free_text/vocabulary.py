@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 
 from ...catalog import DATA
 from .words import fold
@@ -24,11 +25,13 @@ LONG = 9  # letters from which two slips are forgiven
 
 @dataclass(frozen=True)
 class Pattern:
-    """Elements as numbers into the vocabulary, each with the gap allowed before it."""
+    """`rest` are the elements after the first as numbers, each after the gap allowed before it."""
 
     group: str  # "content" or "cues"
+    kind: str
     name: str
-    elements: tuple[tuple[int, int], ...]  # (gap, element)
+    first: int
+    rest: tuple[tuple[int, int], ...]
 
 
 @dataclass
@@ -107,10 +110,12 @@ def vocabulary() -> Vocabulary:
     made, numbers = Vocabulary(), {}
     made.grammar = {name: frozenset(line.split()) for name, line in table["grammar"].items()}
     for group in ("content", "cues"):
-        for name, lines in table[group].items():
-            for line in lines:
-                for elements in _parse(line, table["sets"]):
-                    _add(made, Pattern(group, name, _number(elements, numbers)))
+        for title, lines in table[group].items():
+            kind, _, name = title.partition(":")
+            for elements in chain.from_iterable(_parse(line, table["sets"]) for line in lines):
+                (_, first), *rest = _number(elements, numbers)
+                pattern = Pattern(group, kind, name or kind, first, tuple(rest))
+                made.patterns.setdefault(first, []).append(pattern)
     for options, number in numbers.items():
         for option in options.split("|"):
             _index(made, option, number)
@@ -148,12 +153,8 @@ def _options(option: str, sets: dict[str, str], line: str) -> str:
     return "|".join(sets[option[1:-1]].split())
 
 
-def _number(elements: list[tuple[int, str]], numbers: dict[str, int]) -> tuple:
-    return tuple((gap, numbers.setdefault(options, len(numbers))) for gap, options in elements)
-
-
-def _add(made: Vocabulary, pattern: Pattern) -> None:
-    made.patterns.setdefault(pattern.elements[0][1], []).append(pattern)
+def _number(elements: list[tuple[int, str]], numbers: dict[str, int]) -> list[tuple[int, int]]:
+    return [(gap, numbers.setdefault(options, len(numbers))) for gap, options in elements]
 
 
 def _index(made: Vocabulary, option: str, number: int) -> None:

@@ -13,15 +13,12 @@ CAUSES = ("phase", "resource", "limiter", "noise")
 
 
 def unsaid(content: Mention, scene: Scene) -> bool:
+    """Whether it is asked, supposed, quoted, or wondered about."""
     return (
         asked(content, scene)
         or _supposed(content, scene)
         or reported(content, scene)
-        or any(
-            (wonder := part.left("wonder", content.first + 1)) and wonder.first <= content.first
-            for part in scene.segment()
-            if part.clause.first <= content.first
-        )
+        or any(wonder.first <= content.first for wonder in scene.segment.wonders)
     )
 
 
@@ -48,21 +45,14 @@ def asked(content: Mention, scene: Scene) -> bool:
 
 def _supposed(content: Mention, scene: Scene) -> bool:
     """Behind "if"; or anywhere in what is contrary to fact: "it would be prefill if …"."""
-    parts = list(scene.segment())
     if scene.clause.opener in REASONS and not scene.has("if", "would"):
         return False
-    condition = next((part for part in parts if part.has("if") or _inverted(part)), None)
-    would = any(part.has("would") for part in parts)
+    condition, would = scene.segment.condition, scene.segment.would
     if content.kind in ("remedy", "weak"):
         return bool(condition) and would and _names_cause(condition)
     if condition is None:
         return _would_be(content, scene)
     return would or condition is scene
-
-
-def _inverted(part: Scene) -> bool:
-    """ "Were the first token slow, …", "had it taken longer, …"."""
-    return part.text(part.clause.first) in ("were", "had") and part.clause.opener in (".", "and")
 
 
 def _names_cause(part: Scene) -> bool:
@@ -77,14 +67,8 @@ def _would_be(content: Mention, scene: Scene) -> bool:
 
 
 def reported(content: Mention, scene: Scene) -> bool:
-    parts = list(scene.segment())
-    if any(part.has("agree") for part in parts):
-        return False
+    """ "People say …", "my colleague thinks …", "at first I thought …", "…", he said."""
     said = scene.following()
-    if said and said.clause.length <= 4 and said.has("report"):  # "…", he said
+    if said and said.clause.length <= 4 and said.has("report"):
         return True
-    reports = [(part, cue) for part in parts for cue in part.cues.get("report", ())]
-    return any(
-        cue.first <= content.first and not part.not_between(cue.first, cue.last)
-        for part, cue in reports
-    )
+    return any(cue.first <= content.first for cue in scene.segment.reports)
