@@ -4,7 +4,12 @@ A live chart is drawn from `Curve`s: the figure is built once, and while a run g
 curves' points are replaced. `style` holds what all figures share; then one module for each figure.
 """
 
+from .decode import decode, decode_curves
+from .prefill import prefill, prefill_curves, prefill_layout
 from .race import race, race_curves, race_layout
 from .style import Curve, color_of
+from .whatif import what_if, what_if_curves
 
 __all__ = ["Curve", "color_of", "race", "race_curves", "race_layout"]
+__all__ += ["decode", "decode_curves", "prefill", "prefill_curves", "prefill_layout"]
+__all__ += ["what_if", "what_if_curves"]

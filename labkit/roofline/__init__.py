@@ -1,9 +1,11 @@
 """The lab's theory: bytes and FLOPs from a model's shape, and the time that they must take.
 
 Standard library only. Reading order: `weights` (what a pass reads), `cache` (what it remembers),
-`work` (both, and FLOPs, for prefill, decode and naive steps), `times` (on a machine's roofs).
+`work` (both, and FLOPs, for prefill, decode and naive steps), `times` (on a machine's roofs),
+`achieved` (measured passes against those), `whatif` and `prove` (what a change would do, or did).
 """
 
+from .achieved import cost_of, expected, knee, mbu, mfu
 from .cache import (
     context_for,
     context_where_kv_equals_weights,
@@ -39,11 +41,14 @@ __all__ = [
     "attention_flops",
     "context_for",
     "context_where_kv_equals_weights",
+    "cost_of",
     "crossover",
     "datasheet_roofs",
     "decode_step",
+    "expected",
     "experts_hit",
     "forward",
+    "knee",
     "kv_bytes",
     "kv_bytes_per_token",
     "kv_elements",
@@ -51,6 +56,8 @@ __all__ = [
     "largest_context",
     "length_where_attention_equals_linear",
     "matrix_parameters",
+    "mbu",
+    "mfu",
     "mha_kv_bytes_per_token",
     "naive_step",
     "parameters",

@@ -6,13 +6,21 @@ clicked, or `wait` is called in a later cell, which gives the run's traces.
 
 from collections.abc import Sequence
 
-from .. import models
+from .. import catalog, models, roofline
+from ..records import Trace
+from ..records.machine import Roofs
+from ..records.workload import Workload
+from ..roofline.whatif import Observed, observed
+from .decode import Decode
 from .device import DeviceCard
+from .prefill import Prefill
 from .race import FirstTokens, Race
 from .stepper import Stepper
+from .whatif import WhatIf
 
 __all__ = ["DeviceCard", "FirstTokens", "Race", "Stepper", "device_card", "first_tokens", "race"]
 __all__ += ["stepper"]
+__all__ += ["Decode", "Prefill", "WhatIf", "decode", "prefill", "what_if", "what_if_metrics"]
 
 QUESTION = "Why is the sky blue?"
 
@@ -45,3 +53,34 @@ def stepper(
 ) -> Stepper:
     """Generation by hand, one token at each click."""
     return Stepper(model, prompt)
+
+
+def prefill(
+    model: str | models.Loaded = models.DEFAULT, longest: int = 2048, roofs: Roofs | None = None
+) -> Prefill:
+    """The first token over the prompt's length, from 1 to `longest` tokens."""
+    return Prefill(model, longest, roofs)
+
+
+def decode(
+    model: str | models.Loaded = models.DEFAULT,
+    together: int = 64,
+    longest: int = 2048,
+    roofs: Roofs | None = None,
+) -> Decode:
+    """One decode step: its bytes, and its time over tokens together, context and format."""
+    return Decode(model, together, longest, roofs)
+
+
+def what_if(run: Trace | Observed, roofs: Roofs | None = None) -> WhatIf:
+    """The run on another machine. Raises ValueError where the run has too little to say."""
+    return WhatIf(observed(run, roofs) if isinstance(run, Trace) else run)
+
+
+def what_if_metrics(
+    ttft_s: float, tpot_s: float, model: str, machine: str, work: Workload
+) -> WhatIf:
+    """The same from a server's metrics; `model` and `machine` are names of the catalogue."""
+    roofs = roofline.datasheet_roofs(catalog.machine(machine))
+    shape = catalog.model(model)
+    return WhatIf(Observed(shape, roofs, work, ttft_s, tpot_s, machine, "as given"))
