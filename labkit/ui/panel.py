@@ -7,12 +7,13 @@ panel and raised again by `wait`.
 
 from __future__ import annotations
 
+import sys
 import threading
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import Future
 from html import escape
-from time import monotonic
+from time import monotonic, sleep
 
 import ipywidgets as w
 
@@ -23,6 +24,7 @@ from .live import Pace
 from .worker import shared_worker
 
 BAD = "#D55E00"
+SETTLE_S = 0.02
 
 
 class Stopped(Exception):
@@ -128,6 +130,7 @@ class Panel(w.VBox):
             if pace.due():
                 self._show_progress(share, monotonic() - start_s)
                 self.draw()
+                settle()
             self.check_stop()
 
     def check_stop(self) -> None:
@@ -191,6 +194,16 @@ class Panel(w.VBox):
         self.run_button.disabled, self.stop_button.disabled = locked, not locked
         for control in self._controls:
             _disable(control, locked)
+
+
+def settle() -> None:
+    """Lets what was drawn leave this process, and the page draw it, before the next timed step.
+
+    Messages to the page are sent by a thread of the kernel, in order; flushing the output waits for
+    it. Without this the step after a drawing shares its cores with the sending and the browser.
+    """
+    sys.stdout.flush()
+    sleep(SETTLE_S)
 
 
 def _disable(widget: w.Widget, disabled: bool) -> None:
