@@ -35,7 +35,8 @@ ALLOWED = {
     "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
     "figures": ".records plotly numpy",
     "ui": ".records .catalog .roofline .summary .grading .generate .measure .models .endpoints"
-    " .experiments .sweeps_passes .figures torch plotly anywidget ipywidgets traitlets IPython",
+    " .experiments .sweeps_passes .sweeps .caches .figures torch plotly anywidget ipywidgets"
+    " traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .experiments .ui"
     " torch transformers psutil jupyter_client",
     "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"

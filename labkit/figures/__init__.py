@@ -6,10 +6,24 @@ curves' points are replaced. `style` holds what all figures share; then one modu
 
 from .decode import decode, decode_curves
 from .prefill import prefill, prefill_curves, prefill_layout
+from .quadratic import (
+    attention_matrix,
+    attention_matrix_curves,
+    attention_sweep,
+    attention_sweep_curves,
+    naive_split,
+    naive_split_curves,
+    token_cost,
+    token_cost_curves,
+)
 from .race import race, race_curves, race_layout
 from .style import Curve, color_of
+from .sweeps import where
 from .whatif import what_if, what_if_curves
 
 __all__ = ["Curve", "color_of", "race", "race_curves", "race_layout"]
 __all__ += ["decode", "decode_curves", "prefill", "prefill_curves", "prefill_layout"]
 __all__ += ["what_if", "what_if_curves"]
+__all__ += ["attention_matrix", "attention_sweep", "attention_sweep_curves", "naive_split"]
+__all__ += ["attention_matrix_curves", "naive_split_curves", "token_cost", "token_cost_curves"]
+__all__ += ["where"]

@@ -14,13 +14,17 @@ from ..roofline.whatif import Observed, observed
 from .decode import Decode
 from .device import DeviceCard
 from .prefill import Prefill
+from .quadratic import AttentionMatrix, AttentionSweep, NaiveSplit
 from .race import FirstTokens, Race
 from .stepper import Stepper
+from .token_cost import TokenCosts
 from .whatif import WhatIf
 
 __all__ = ["DeviceCard", "FirstTokens", "Race", "Stepper", "device_card", "first_tokens", "race"]
 __all__ += ["stepper"]
 __all__ += ["Decode", "Prefill", "WhatIf", "decode", "prefill", "what_if", "what_if_metrics"]
+__all__ += ["AttentionMatrix", "AttentionSweep", "NaiveSplit", "TokenCosts", "attention_matrix"]
+__all__ += ["attention_sweep", "naive_split", "token_costs"]
 
 QUESTION = "Why is the sky blue?"
 
@@ -84,3 +88,33 @@ def what_if_metrics(
     roofs = roofline.datasheet_roofs(catalog.machine(machine))
     shape = catalog.model(model)
     return WhatIf(Observed(shape, roofs, work, ttft_s, tpot_s, machine, "as given"))
+
+
+# ---- lesson 02 -----------------------------------------------------------------------------------
+
+
+def attention_matrix(model: str = "SmolLM2-135M", length: int = 1024) -> AttentionMatrix:
+    """The causal matrix growing with the text, and the FLOPs of one pass: computed."""
+    return AttentionMatrix(model, length)
+
+
+def attention_sweep(
+    model: str = "SmolLM2-135M",
+    kernels: Sequence[str] = ("causal",),
+    longest: int = 2048,
+    rounds: int = 5,
+) -> AttentionSweep:
+    """One layer's attention of that shape, timed over the length."""
+    return AttentionSweep(model, kernels, longest, rounds)
+
+
+def naive_split(
+    model: str | models.Loaded = models.DEFAULT, longest: int = 1024, rounds: int = 3
+) -> NaiveSplit:
+    """Passes without a cache: attention's time and everything else's, over the length."""
+    return NaiveSplit(model, longest, rounds)
+
+
+def token_costs(model: str = "Llama-3.1-8B", machine: str = "RTX-4090") -> TokenCosts:
+    """What token n costs naive and cached on a machine of the catalogue. Predicted."""
+    return TokenCosts(model, machine)

@@ -1,0 +1,88 @@
+"""What the charts of sweeps share: medians with their spread, and the fitted power drawn on.
+
+Both axes are logarithmic, so that a power of the length is a straight line and its slope the
+exponent. Measured is solid with dots; a fit is dotted, and goes on beyond the points if asked to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ..records.sweep import PowerLaw, Sweep
+from .style import Curve, escape
+
+NONE = np.empty(0)
+
+
+def sweep_curves(
+    name: str, sweep: Sweep | None, fit: PowerLaw | None = None, reach: float | None = None
+) -> list[Curve]:
+    """Medians, spread and fit of one sweep in ms; the fit starts at the points that it fits.
+
+    `reach` is the length up to which it is drawn, by default the longest measured.
+    """
+    points = sweep.points if sweep else ()
+    x = np.array([p.length for p in points], dtype="f8")
+    median = np.array([p.median_s for p in points], dtype="f8") * 1e3
+    bars_x = np.repeat(x, 3)
+    bars_y = np.array([v for p in points for v in (p.low_s, p.high_s, np.nan)], dtype="f8") * 1e3
+    fit_x = NONE
+    if fit:
+        fit_x = np.array([sweep.upper_half()[0].length, reach or points[-1].length], dtype="f8")
+    fit_y = np.array([fit.seconds(n) * 1e3 for n in fit_x], dtype="f8") if fit else NONE
+    return [
+        Curve(name, x, median, visible=sweep is not None),
+        Curve(f"{name}-spread", bars_x, bars_y, visible=sweep is not None),
+        Curve(f"{name}-fit", fit_x, fit_y, visible=fit is not None),
+    ]
+
+
+def sweep_lines(name: str, color: str, symbol: str = "circle") -> list[go.Scatter]:
+    """The lines of those curves, without points so far."""
+    common = {"x": NONE, "y": NONE, "visible": False, "legendgroup": name}
+    return [
+        go.Scatter(
+            meta=name,
+            name=name,
+            mode="lines+markers",
+            line={"color": color, "width": 2},
+            marker={"size": 7, "symbol": symbol},
+            hovertemplate=f"length %{{x}}: %{{y:.3g}} ms<extra>{escape(name)}</extra>",
+            **common,
+        ),
+        go.Scatter(
+            meta=f"{name}-spread",
+            mode="lines",
+            line={"color": color, "width": 1.5},
+            showlegend=False,
+            hoverinfo="skip",
+            **common,
+        ),
+        go.Scatter(
+            meta=f"{name}-fit",
+            mode="lines",
+            line={"color": color, "width": 2, "dash": "dot"},
+            showlegend=False,
+            hoverinfo="skip",
+            **common,
+        ),
+    ]
+
+
+def where(sweeps: tuple[Sweep, ...]) -> str:
+    """Measured, what, on which machine: the first line of a chart's title."""
+    if not sweeps:
+        return "nothing measured yet"
+    first = sweeps[0]
+    threads = f" · {first.threads} threads" if first.threads else ""
+    return escape(
+        f"{first.origin} on {first.machine.name} ({first.machine.device}) · {first.model} · "
+        f"{first.dtype}{threads}"
+    )
+
+
+def log_axes(figure: go.Figure, x: str, y: str, **place) -> None:
+    """Names both axes of a subplot and makes them logarithmic."""
+    figure.update_xaxes(title=x, type="log", **place)
+    figure.update_yaxes(title=y, type="log", **place)
