@@ -93,7 +93,7 @@ def decode() -> go.Figure:
         figure.add_trace(spread_line(f"{name}-spread"), row, column)
         legend = "measured (median, 5 to 95 %)" if first else None
         figure.add_trace(measured_line(f"{name}-measured", "ms", legend), row, column)
-    figure.add_trace(mark("ridge", "top left"), 1, 2)
+    figure.add_trace(mark("ridge", "top right"), 1, 2)
     figure.add_trace(_format_bars("formats-measured", MEASURED, ""), 2, 2)
     figure.add_trace(_format_bars("formats-predicted", PREDICTED, "/"), 2, 2)
     _axes(figure)
@@ -109,14 +109,14 @@ def _axes(figure: go.Figure) -> None:
         margin={"b": 110, "t": 72},
     )
     figure.update_annotations(font_size=13)
-    figure.update_yaxes(title="MB", row=1, col=1)
-    figure.update_xaxes(title="context", type="category", row=1, col=1)
-    figure.update_xaxes(title="tokens processed together", type="log", dtick=1, row=1, col=2)
-    figure.update_yaxes(title="ms", type="log", dtick=1, row=1, col=2)
-    figure.update_xaxes(title="context", rangemode="tozero", row=2, col=1)
-    figure.update_yaxes(title="ms", row=2, col=1)
+    figure.update_yaxes(title_text="MB", row=1, col=1)
+    figure.update_xaxes(title_text="context", type="category", row=1, col=1)
+    figure.update_xaxes(title_text="tokens processed together", type="log", dtick=1, row=1, col=2)
+    figure.update_yaxes(title_text="ms", type="log", row=1, col=2)
+    figure.update_xaxes(title_text="context", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title_text="ms", row=2, col=1)
     figure.update_xaxes(type="category", row=2, col=2)
-    figure.update_yaxes(title="ms", row=2, col=2)
+    figure.update_yaxes(title_text="ms", row=2, col=2)
 
 
 def decode_curves(view: DecodeView) -> list[Curve]:
@@ -151,8 +151,8 @@ def _ridge(view: DecodeView) -> Curve:
     times = [*(s * 1e3 for s in view.together.predicted_s), *median_ms(view.together.timings)]
     if view.ridge is None or not times:
         return points("ridge", [], [])
-    text = ["", f"ridge, predicted: {view.ridge:.0f}"]
-    return points("ridge", [view.ridge] * 2, [min(times), max(times)], text)
+    text = ["", f"ridge,<br>predicted:<br>{view.ridge:.0f} tokens"]
+    return points("ridge", [view.ridge] * 2, [max(times), min(times)], text)
 
 
 def _formats(view: DecodeView) -> list[Curve]:

@@ -59,14 +59,14 @@ def prefill(view: PrefillView | None = None) -> go.Figure:
     figure.data[-1].mode = "markers"
     plain(figure, height=400)
     figure.update_xaxes(type="log", dtick=1)
-    figure.update_yaxes(type="log", dtick=1, exponentformat="SI")
+    figure.update_yaxes(type="log", exponentformat="SI")
     for column, title in enumerate(("prompt tokens", "prompt tokens", "FLOPs for each byte"), 1):
-        figure.update_xaxes(title=title, row=1, col=column)
-    figure.update_yaxes(title="ms", exponentformat="none", row=1, col=1)
+        figure.update_xaxes(title_text=title, row=1, col=column)
+    figure.update_yaxes(title_text="ms", exponentformat="none", row=1, col=1)
     figure.update_annotations(font_size=13)
     figure.update_layout(
-        legend={"y": -0.2, "yanchor": "top", "x": 0, "xanchor": "left"},
-        margin={"b": 88, "t": 72},
+        legend={"y": -0.22, "yanchor": "top", "x": 0, "xanchor": "left"},
+        margin={"b": 92, "t": 64},
     )
     return filled(figure, prefill_curves(view)) if view else figure
 
@@ -102,7 +102,7 @@ def _knee(view: PrefillView, ms: Sequence[float]) -> Curve:
     if view.knee is None or not ms:
         return points("knee", [], [])
     kind = "measured" if view.timings else "predicted"
-    text = ["", f"knee, {kind}: {view.knee:.0f} tokens"]
+    text = ["", f"knee,<br>{kind}:<br>{view.knee:.0f} tokens"]
     return points("knee", [view.knee] * 2, [max(ms), min(ms)], text)
 
 

@@ -14,7 +14,7 @@ from ..records.passes import Pass, Passes, Timing
 from ..roofline.prove import Proof, Trial, confounded, in_cache, prove, trials
 from ..summary import Table
 
-HEADER = ("step", "measured", "predicted", "off by", "MBU", "MFU", "roof that binds")
+HEADER = ("step", "measured", "predicted", "off by", "MBU", "MFU", "should be bound by")
 ACCOUNTS = {"memory-bandwidth": "memory says", "compute": "compute says", "host-overhead": "host"}
 
 

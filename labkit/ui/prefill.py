@@ -22,7 +22,7 @@ from .passes import PassPanel
 
 SHORT = (1, 4)
 LONGEST = (64, 256, 512, 1024, 2048, 4096, 8192)
-HEADER = ("prompt tokens", "TTFT", "predicted", "off by", "FLOP/s", "MFU", "roof that binds")
+HEADER = ("prompt tokens", "TTFT", "predicted", "off by", "FLOP/s", "MFU", "should be bound by")
 
 
 def lengths_up_to(longest: int) -> list[int]:

@@ -30,6 +30,7 @@ from .live import LiveFigure
 from .panel import BAD
 
 HERE = "the run's machine"
+LITTLE = 0.5  # less of a roof than this, and something else may have been the limit
 IMPOSSIBLE = 1.1  # a share of a roof that nothing reaches: the numbers given can't all be right
 
 
@@ -154,6 +155,11 @@ def calibrated(found: Calibration) -> str:
         text += f"; of the {' and the '.join(unknown)} it doesn't tell, so it is taken in full"
     if any(share and share > IMPOSSIBLE for share in shares.values()):
         text += ". More than all of a roof can't be: one of the numbers given is not right"
+    if any(share and share < LITTLE for share in shares.values()):
+        text += (
+            ". That is little: something else, such as the host's time, may have been the limit, "
+            "and then a faster machine helps less than is predicted here"
+        )
     return f"{text}."
 
 
