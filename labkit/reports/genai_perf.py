@@ -77,7 +77,7 @@ def _from_json(record: dict) -> Report | None:
     rows: Rows = {}
     for label, name in LABELS.items():
         metric = record.get(label.replace(" ", "_"))
-        if isinstance(metric, dict):
+        if isinstance(metric, dict) and "avg" in metric:
             rows.setdefault(name, (str(metric.get("unit", "ms")), metric))
     return _report(rows) if "total" in rows else None
 

@@ -79,7 +79,7 @@ def lenient(text: str) -> list[dict]:
     """Records of the `key: value` pairs in a text that is not quite JSON."""
     if len(text) < SHORTEST:
         return []
-    pairs = ((m[1], m[2] if m[3] is None else m[3]) for m in _pair.finditer(text))
+    pairs = ((m[1], m[2] if m[3] is None else m[3].rstrip(",")) for m in _pair.finditer(text))
     return group(pairs)
 
 

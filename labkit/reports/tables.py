@@ -30,19 +30,21 @@ class Table:
 def tables(text: str) -> list[Table]:
     """The tables of a text in order. A row without pipes, other than a rule, ends a table."""
     found: list[Table] = []
-    head: list[list[str]] = []
-    rows: list[list[str]] = []
+    head: list[str] = []
+    rows: list[str] = []
     ruled = False
     for line in [*text.split("\n"), ""]:
         if line and _rule.fullmatch(line) and len(line) > 2:
             if line.startswith("+") and not ruled:  # a box: a title above it is no head row
-                head = [row for row in head if len(row) == line.count("+") - 1]
+                head = [row for row in head if row.startswith("|")]
             ruled = ruled or bool(head)
         elif "|" in line:
-            (rows if ruled else head).append(_cells(line))
+            (rows if ruled else head).append(line)
         else:
-            fits = ruled and rows and max(map(len, head)) <= MOST_COLUMNS
-            found += [_table(head, rows)] if fits else []
+            fits = ruled and rows and head[-1].count("|") <= MOST_COLUMNS
+            found += (
+                [_table(*([_cells(row) for row in part] for part in (head, rows)))] if fits else []
+            )
             head, rows, ruled = [], [], False
     return found
 
