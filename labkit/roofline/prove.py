@@ -84,7 +84,8 @@ def prove(trials: Sequence[Trial]) -> Proof:
         raise ValueError("give the unchanged step and at least one that was changed")
     void = confounded(trials)
     counted = [trial for trial in trials if trial not in void]
-    misses = {account: miss for account in ACCOUNTS if (miss := _miss(counted, account))}
+    said = {account: _miss(counted, account) for account in ACCOUNTS}
+    misses = {account: miss for account, miss in said.items() if miss is not None}
     best, *others = sorted(misses, key=misses.__getitem__)
     reason = f"its times are off by {_percent(misses[best])} on average"
     if misses[best] > FAR:
