@@ -1,4 +1,4 @@
-"""Single passes: what is timed, the curves' predicted shapes, what a what-if and a proof conclude."""
+"""Single passes: what is timed, the shape of predicted curves, what-if, and the proof."""
 
 from __future__ import annotations
 
@@ -211,15 +211,8 @@ def test_a_naive_run_or_one_without_a_second_token_is_refused():
 def steps(*seconds: float) -> list:
     """The unchanged step of the 8B, half its bytes, twice its tokens, twice its context."""
     base = Pass(1, 512, dtype="float32")
-    changed = [
-        base,
-        replace(base, dtype="bfloat16"),
-        replace(base, batch=2),
-        replace(base, context=1024),
-    ]
-    costs = [
-        roofline.cost_of(LLAMA, what) for what in (replace(base, **change) for change in changes)
-    ]
+    changes = ({}, {"dtype": "bfloat16"}, {"batch": 2}, {"context": 1024})
+    costs = [roofline.cost_of(LLAMA, replace(base, **change)) for change in changes]
     return [(f"step {i}", cost, s) for i, (cost, s) in enumerate(zip(costs, seconds, strict=True))]
 
 
