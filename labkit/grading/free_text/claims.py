@@ -10,7 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .mentions import Mention
-from .scene import REACH, Scene
+from .scene import Scene
+from .turns import (
+    bare,
+    inherits,
+    labelled,
+    negated,
+    not_after,
+    not_before,
+    opposite,
+    remark,
+    said_fine,
+)
 from .vocabulary import grammar
 from .voice import asked, reported, unsaid
 from .words import MARKS
@@ -71,19 +82,20 @@ def _read(content: Mention, scene: Scene, text: str) -> list[Claim]:
 
 
 def _only_the_phase(content: Mention, scene: Scene) -> bool:
-    """ "Can't say which phase" leaves the limiter open; "can't say" doesn't."""
+    """Whether "can't say" goes on "which phase": that leaves the limiter open."""
     ahead = [word.text for word in scene.words[content.first : content.last + 8]]
     until = next((n for n, word in enumerate(ahead) if word in MARKS), len(ahead))
     return any(word in ("phase", "phases", "stage") for word in ahead[:until])
 
 
 def _phases_with_limiters(here: list[Claim]) -> list[Claim]:
-    """ "Decode waits on memory": a phase named with what limits it is said to be the trouble."""
-    if not any(claim.kind == "limiter" and claim.stance == "asserted" for claim in here):
+    """A phase named with what limits it is the trouble: "decode waits on memory"."""
+    if not any(claim.kind == "limiter" and claim.holds for claim in here):
         return here
+    named = [claim.kind == "phase" and claim.stance == "mentioned" for claim in here]
     return [
-        replace(claim, stance="asserted") if claim.stance == "mentioned" else claim
-        for claim in here
+        replace(claim, stance="asserted") if weak else claim
+        for claim, weak in zip(here, named, strict=True)
     ]
 
 
@@ -95,9 +107,11 @@ def _phase_stance(content: Mention, scene: Scene) -> str:
         return "unsaid" if reported(content, scene) or asked(content, scene) else "asserted"
     if unsaid(content, scene) or _alternative(content, scene):
         return "unsaid"
-    if _negated(content, scene) or _said_fine(content, scene, "fine"):
+    if not scene.has("slow", "short", "fine", "fast") and (verdict := remark(scene)):
+        return verdict
+    if negated(content, scene) or said_fine(content, scene, "fine"):
         return "denied"
-    if scene.left("than", content.first, 4) or _said_fine(content, scene, "fast"):
+    if scene.left("than", content.first, 4) or said_fine(content, scene, "fast"):
         return "contrasted"
     if scene.has("minor", "general") or (scene.clause.opener == "(" and not scene.has("slow")):
         return "mentioned"
@@ -105,8 +119,8 @@ def _phase_stance(content: Mention, scene: Scene) -> str:
 
 
 def _alternative(content: Mention, scene: Scene) -> bool:
-    """ "Prefill or decode" names neither."""
-    if _negated(content, scene):
+    """Whether it stands in "prefill or decode", which names neither."""
+    if negated(content, scene):
         return False
     pairs = [(scene.previous(), scene), (scene, scene.following())]
     for one, other in pairs:
@@ -117,117 +131,43 @@ def _alternative(content: Mention, scene: Scene) -> bool:
     return False
 
 
-def _negated(content: Mention, scene: Scene) -> bool:
-    if content not in scene.negated:
-        scene.negated[content] = (
-            _not_before(content, scene) or _not_after(content, scene) or _inherits(content, scene)
-        )
-    return scene.negated[content]
-
-
-def _not_before(content: Mention, scene: Scene) -> bool:
-    denial = scene.left("not", content.first, REACH)
-    if denial is None:
-        return False
-    blocker = scene.between(denial.last, content.first)
-    if blocker is None or content.first - blocker.last <= 1:
-        return True
-    return scene.text(blocker.last + 1) == "being"  # "rather than decode being memory-bound"
-
-
-def _not_after(content: Mention, scene: Scene) -> bool:
-    """ "Prefill is not the problem", but not: "decode is not limited by compute"."""
-    denial = scene.right("not", content.last)
-    if denial is None or scene.between(content.last, denial.first):
-        return False
-    end = scene.clause.end
-    if scene.between(denial.last, end, "resource", "limiter", "phase", "remedy"):
-        return False
-    if any(scene.right(kind, denial.last) for kind in ("fine", "fast")) or _opposite(scene, denial):
-        return False
-    return bool(scene.right("slow", denial.last)) or end - denial.last <= 2
-
-
-def _opposite(scene: Scene, denial: Mention) -> bool:
-    """ "Streaming is fine, prefill isn't": what was said before is what is denied."""
-    ends = denial.last + 1 == scene.clause.end
-    return ends and bool(scene.before) and scene.before.has("fine", "fast")
-
-
-def _inherits(content: Mention, scene: Scene) -> bool:
-    """ "Not prefill or queueing": what was denied before "or" is denied after it."""
-    before = scene.previous()
-    if (
-        before is None
-        or scene.clause.opener not in grammar("or") | {"and"}
-        or scene.has("is", "slow", "not")
-    ):
-        return False
-    if scene.clause.opener == "and" and scene.clause.length > 4:
-        return False
-    earlier = [c for c in before.contents if c.kind not in ("noise", "remedy", "weak")]
-    return bool(earlier) and _negated(earlier[-1], before)
-
-
-def _said_fine(content: Mention, scene: Scene, kind: str) -> bool:
-    after = scene.right(kind, content.last, REACH)
-    if after and not scene.between(content.last, after.first, "phase"):
-        quiet = not (scene.right("slow", content.last) or scene.right("would", content.last))
-        wanted = scene.text(after.first - 1) in ("need", "needs", "a", "with", "want", "for")
-        if quiet and not wanted and not scene.not_between(content.last, after.first):
-            return True
-    before = scene.left(kind, content.first, 2 if kind == "fine" else 1)
-    quiet = not scene.right("slow", content.last)
-    return bool(before) and quiet and not scene.left("not", before.first, 3)
-
-
 def _is_the_trouble(content: Mention, scene: Scene) -> bool:
     if scene.has("slow", "short"):
         return True
     denial = scene.right("not", content.last)
-    if denial and (scene.has("fine", "fast") or _opposite(scene, denial)):
+    if denial and (scene.has("fine", "fast") or opposite(scene, denial)):
         return True
     said = scene.left("is", content.first, 5)
     if said and not scene.between(said.last, content.first):
         return True
-    if _labelled(scene) or scene.clause.opener in ("so", "therefore", "hence", "thus"):
+    if labelled(scene) or scene.clause.opener in ("so", "therefore", "hence", "thus"):
         return True
     if scene.clause.opener == "->" and not scene.has_digits:
         return True
-    return _bare(content, scene, 3)
-
-
-def _bare(content: Mention, scene: Scene, others: int) -> bool:
-    """The clause is hardly more than the mention: "Decode.", "the decode phase"."""
-    before = [scene.text(place) for place in range(scene.clause.first, content.first)]
-    subject = [word for word in before if word not in grammar("small")]
-    return scene.others(content) <= others and len(subject) <= 1 and not scene.has_digits
-
-
-def _labelled(scene: Scene) -> bool:
-    """ "Phase: decode", "the trouble here: reading the prompt"."""
-    before = scene.previous()
-    return scene.clause.opener == ":" and bool(before) and before.has("label", "slow")
+    return bare(content, scene, 3)
 
 
 def _limiter_stance(content: Mention, scene: Scene) -> str:
     if unsaid(content, scene):
         return "unsaid"
-    if _not_before(content, scene) or _inherits(content, scene) or _enough_of_it(content, scene):
+    if not_before(content, scene) or inherits(content, scene) or _enough_of_it(content, scene):
         return "denied"
+    weak = [c.first for c in scene.contents if c.kind == "weak"]
+    if content.first in weak and scene.has("use"):
+        return "mentioned"  # "HBM3e would help" asks for it
     if content.kind == "limiter" or scene.has("limit", "short"):
         return "asserted"
-    if _labelled(scene) and scene.others(content) <= 4:
+    if labelled(scene) and scene.others(content) <= 4:
         return "asserted"
     said = scene.left("copula", content.first, 2) and not scene.has_digits
-    return "asserted" if said or _bare(content, scene, 2) else "mentioned"
+    return "asserted" if said or bare(content, scene, 2) else "mentioned"
 
 
 def _enough_of_it(content: Mention, scene: Scene) -> bool:
-    """ "Compute sits idle", "bandwidth is fine", "plenty of bandwidth"."""
+    """Whether there is no lack: "compute sits idle", "plenty of bandwidth"."""
     if scene.has("idle") and content.name in ("compute", "memory-bandwidth", "memory"):
         return True
-    return _not_after(content, scene) or _said_fine(content, scene, "fine")
+    return not_after(content, scene) or said_fine(content, scene, "fine")
 
 
 def _ambiguous_memory(scene: Scene) -> str:
@@ -249,7 +189,7 @@ def _remedy_stance(content: Mention, scene: Scene) -> str:
 def _rejected(content: Mention, scene: Scene) -> bool:
     if scene.has("useless") or scene.left("reject", content.first + 1):
         return True
-    if _not_before(content, scene):
+    if not_before(content, scene):
         return True
     after = scene.following()
     if after and not after.contents and after.has("useless"):

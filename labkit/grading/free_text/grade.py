@@ -95,9 +95,11 @@ def read(shown: str, too_long: bool = False) -> Reading:
     found = words(shown)
     stage = scenes(found, clauses(found), *mentions(found, vocabulary()))
     unread = tricks.orders(stage)
-    listed = tricks.is_list(stage)
-    met = [("orders", bool(unread)), ("list", listed), ("too long", too_long)]
-    heard = [] if listed else [scene for scene in stage if scene.clause.sentence not in unread]
+    listed = tricks.rows(stage)
+    heard = [scene for scene in stage if scene.clause.sentence not in unread]
+    for scene in heard:
+        scene.contents = [content for content in scene.contents if content.first not in listed]
+    met = [("orders", bool(unread)), ("list", bool(listed)), ("too long", too_long)]
     return weigh(claims(heard, shown), heard, tuple(name for name, true in met if true))
 
 

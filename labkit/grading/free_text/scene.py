@@ -59,11 +59,15 @@ class Scene:
 
     @property
     def inverted(self) -> bool:
-        """Whether it begins like "had it taken longer"."""
-        return self.text(self.clause.first) in ("were", "had") and self.clause.opener in (
-            ".",
-            "and",
-        )
+        """Whether it begins like "had it taken longer", perhaps after a conjunction."""
+        first = self.clause.first
+        joined = self.text(first) == self.clause.opener
+        return self.text(first + joined) in ("were", "had")
+
+    @property
+    def claiming(self) -> bool:
+        """Whether anything is named in it that could be a claim of its own."""
+        return any(content.kind != "noise" for content in self.contents)
 
     @cached_property
     def has_digits(self) -> bool:

@@ -1,31 +1,87 @@
-"""Answers that are no statements: lists of keywords, and orders to whoever grades.
+"""Answers that are no statements: rows of keywords, and orders to whoever grades.
 
-Both are recognised by form. An order's sentence is not read; beside an order, only whole sentences
-count, since words without a verb may be what the order asks to accept.
+Both are recognised by form. Keywords in a row are not read. Neither is the sentence of an order;
+and beside an order only whole sentences count, since words without a verb may be what it asks to
+accept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .mentions import Mention
 from .scene import Scene
+from .words import Word
 
-MANY_WORDS = 4  # a list is at least so long …
+MANY_WORDS = 4  # a row is at least so long …
+BESIDE_OTHERS = 6  # or so long, where other words stand in the same sentence
 SHARE = 0.75  # … and consists of the subject's words to at least this part
 FAMILIES = 4  # so many remedies at once are listed, not recommended
 
 
-def is_list(scenes: list[Scene]) -> bool:
-    """Whether the answer is a row of keywords: nearly all of it is vocabulary, without choice."""
+def rows(scenes: list[Scene]) -> set[int]:
+    """Places of words that stand in rows of keywords: nearly all vocabulary, without a choice."""
     if not scenes:
-        return False
+        return set()
     contents = [content for scene in scenes for content in scene.contents]
-    length = sum(1 for word in scenes[0].words if not word.is_mark)
-    terms = [cue for scene in scenes for cue in scene.cues.get("term", ())]
-    covered = {place for m in (*contents, *terms) for place in range(m.first, m.last + 1)}
-    if length < MANY_WORDS or len(covered) < SHARE * length:
+    listed: set[int] = set()
+    for row in _runs(scenes, contents):
+        inside = [content for content in contents if row[0] <= content.first <= row[-1]]
+        if _lacks_choice(inside):
+            listed.update(row)
+    return listed
+
+
+def _runs(scenes: list[Scene], contents: list[Mention]) -> Iterator[list[int]]:
+    """Runs of words, across marks, that state nothing and are vocabulary.
+
+    In a run that makes up whole sentences a quarter may be other words; in one beside other words,
+    none, and it must be longer.
+    """
+    terms = _places([*contents, *_cues(scenes, "term")])
+    stating = _places(_cues(scenes, "statement"))
+    choosing = _places(_cues(scenes, "not", "fine"))
+    run: list[int] = []
+    for place in [*_word_places(scenes), -1]:
+        goes_on = place in terms or (run and run[-1] in terms)  # one strange word is let pass
+        if place >= 0 and place not in stating and goes_on:
+            run.append(place)
+            continue
+        while run and run[-1] not in terms:
+            run.pop()
+        if _is_row(run, terms, scenes[0].words) and choosing.isdisjoint([run[0] - 1, *run]):
+            yield run
+        run = []
+
+
+def _is_row(run: list[int], terms: set[int], words: list[Word]) -> bool:
+    if not run:
         return False
-    states = any(scene.has("statement", "not", "fine") for scene in scenes)
-    return not states and _lacks_choice(contents)
+    whole = _ends(words, run[0] - 1, -1) and _ends(words, run[-1] + 1, 1)
+    enough, share = (MANY_WORDS, SHARE) if whole else (BESIDE_OTHERS, 1.0)
+    return len(run) >= enough and sum(one in terms for one in run) >= share * len(run)
+
+
+def _ends(words: list[Word], place: int, step: int) -> bool:
+    """Whether a sentence ends there, or the text: no word comes before that."""
+    while 0 <= place < len(words) and words[place].is_mark:
+        if words[place].text in (".", "?"):
+            return True
+        place += step
+    return not 0 <= place < len(words)
+
+
+def _word_places(scenes: list[Scene]) -> list[int]:
+    inside = (place for s in scenes for place in range(s.clause.first, s.clause.end))
+    return [place for place in inside if not scenes[0].words[place].is_mark]
+
+
+def _cues(scenes: list[Scene], *kinds: str) -> list[Mention]:
+    return [cue for scene in scenes for kind in kinds for cue in scene.cues.get(kind, ())]
+
+
+def _places(mentions: list[Mention]) -> set[int]:
+    return {place for m in mentions for place in range(m.first, m.last + 1)}
 
 
 def _lacks_choice(contents: list[Mention]) -> bool:

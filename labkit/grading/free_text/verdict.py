@@ -111,7 +111,7 @@ def _only_mentioned(named: list[Claim], found: list[Claim]) -> list[Claim]:
 
 
 def _overhead_as_reason(asserted: list[Claim]) -> bool:
-    """ "Prefill is slow because of launch overhead" names prefill."""
+    """Whether overhead is only the reason: "prefill is slow because of launch overhead"."""
     places = {claim.clause for claim in asserted if claim.name == "overhead"}
     return any(c.clause in places and c.name not in ("overhead", "decode") for c in asserted)
 

@@ -3,7 +3,7 @@
 A pattern is a run of elements separated by spaces: `word`, `a|b` (either), `word*` (beginning so),
 `{SET}` (one of the table's sets), each with a final `?` where it may be missing; `~3` before an
 element lets up to three other words stand between. Words of five letters or more are also found
-with a letter wrong, missing, doubled or swapped; of nine or more, with two.
+with a letter wrong, missing, doubled or swapped; of ten or more, with two.
 
 What a match means is not known here.
 """
@@ -20,7 +20,7 @@ from ...catalog import DATA
 from .words import fold
 
 SHORTEST_TYPO = 5  # letters of the word that was meant; shorter ones are too near to each other
-LONG = 9  # letters from which two slips are forgiven
+LONG = 10  # letters from which two slips are forgiven
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,7 @@ def vocabulary() -> Vocabulary:
     for options, number in numbers.items():
         for option in options.split("|"):
             _index(made, option, number)
+    _index_typos(made)
     for word in table["plain"].split():
         made.literals.setdefault(word, set())
         made.known[word] = made._exact(word)
@@ -158,9 +159,12 @@ def _number(elements: list[tuple[int, str]], numbers: dict[str, int]) -> list[tu
 
 
 def _index(made: Vocabulary, option: str, number: int) -> None:
-    word = fold(option.rstrip("*"))
     table = made.prefixes if option.endswith("*") else made.literals
-    table.setdefault(word, set()).add(number)
-    if len(word) >= SHORTEST_TYPO and word.isalpha():
-        for cut in _cuts(word):
-            made.near.setdefault(cut, set()).add(word)
+    table.setdefault(fold(option.rstrip("*")), set()).add(number)
+
+
+def _index_typos(made: Vocabulary) -> None:
+    for word in {*made.literals, *made.prefixes}:
+        if len(word) >= SHORTEST_TYPO and word.isalpha():
+            for cut in _cuts(word):
+                made.near.setdefault(cut, set()).add(word)

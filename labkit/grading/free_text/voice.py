@@ -67,7 +67,7 @@ def _would_be(content: Mention, scene: Scene) -> bool:
 
 
 def reported(content: Mention, scene: Scene) -> bool:
-    """ "People say …", "my colleague thinks …", "at first I thought …", "…", he said."""
+    """Whether others say it, or the writer once did: "people say …", "at first I thought …"."""
     said = scene.following()
     if said and said.clause.length <= 4 and said.has("report"):
         return True
