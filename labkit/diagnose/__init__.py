@@ -1,7 +1,8 @@
 """A `Report` or a `Trace` to a `Verdict`: where the time goes, what limits it, what would help.
 
-Two questions, answered apart. Where the time goes follows from times alone: `split`, `windows`,
-`traces`. What limits it needs facts of model and machine: `hardware`, `traces`. `thresholds` holds
+Two questions, answered apart. Where the time goes follows from times alone: `split` and
+`first_token`, `windows`, `traces`. What limits it needs facts of model and machine: `hardware`,
+`traces`. `thresholds` holds
 every number that a rule compares with.
 """
 
@@ -16,8 +17,9 @@ from ..records.trace import Trace
 from ..records.verdict import Evidence, Verdict
 from .choice import choose
 from .hardware import Facts, Limit, decode_limit, machine_facts, prefill_limit
+from .parts import LOW, MEDIUM, Split, insufficient
 from .remedies import hardware, remedies
-from .split import LOW, MEDIUM, Split, insufficient, split
+from .split import split
 from .thresholds import CLEAR, DOMINANT
 from .traces import limit_of_trace, split_trace
 from .windows import split_windows
@@ -39,7 +41,7 @@ def diagnose(
     """The verdict on a run; of several in one paste, on the one that tells most, and why that one.
 
     `machine` and `shape` override what the report says of them. Unknown facts make the limiter
-    "undetermined", never the verdict wrong. Raises TypeError for anything else than these.
+    "undetermined", never the verdict wrong.
     """
     if isinstance(subject, Trace):
         return _of_trace(subject, machine, shape)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ..summary import digits, gb
+from ..summary import digits as three_digits
+from ..summary import gb
+
+
+def digits(value: float) -> str:
+    """Three digits; in powers of ten where nobody would write the zeros."""
+    return three_digits(value) if 1e-9 < value < 1e12 else f"{value:.3g}"
 
 
 def seconds(value: float) -> str:
@@ -29,4 +35,6 @@ def tps(rate: float) -> str:
 
 def per_second(rate: float, unit: str = "B") -> str:
     """3.35e12 bytes/s as "3.35 TB/s"."""
+    if not 1 <= rate < 1e21:
+        return f"{rate:.3g} {unit}/s"
     return f"{gb(rate)}/s" if unit == "B" else f"{digits(rate / 1e12)} TFLOP/s"

@@ -16,7 +16,7 @@ from ..records.verdict import Evidence
 from ..roofline import decode_step, matrix_parameters, weight_bytes
 from .figures import per_second, percent
 from .figures import seconds as text_s
-from .split import alone
+from .first_token import alone
 from .thresholds import (
     BANDWIDTH_LIMITED,
     CACHE_FACTOR,

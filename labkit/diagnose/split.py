@@ -7,45 +7,15 @@ computed but loaded. What limits a phase is not asked here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ..records.report import Report
 from ..records.verdict import Evidence
 from .figures import percent, quotient, tokens, tps
 from .figures import seconds as text_s
-from .thresholds import (
-    ALONE,
-    CLEAR,
-    DOMINANT,
-    FEW_OUTPUT_TOKENS,
-    FEWEST_TOKENS,
-    LONG_PROMPT,
-    MANY_OUTPUT_TOKENS,
-    PROMPT_HEAVY,
-    SHORT_PROMPT,
-)
-
-HIGH, MEDIUM, LOW = 3, 2, 1
-
-
-@dataclass(frozen=True)
-class Split:
-    """`parts` in seconds by phase, empty where only `phase` is known. `sure` is HIGH to LOW."""
-
-    parts: dict[str, float] = field(default_factory=dict)
-    evidence: tuple[Evidence, ...] = ()
-    missing: tuple[str, ...] = ()
-    sure: int = HIGH
-    phase: str | None = None  # where a rule decides without shares
-
-    @property
-    def shares(self) -> dict[str, float]:
-        total = sum(self.parts.values())
-        return {name: spent / total for name, spent in self.parts.items()} if total > 0 else {}
-
-
-def insufficient(reason: str, *missing: str) -> Split:
-    return Split(evidence=(Evidence(reason),), missing=missing, phase="insufficient-data")
+from .first_token import before_first_token
+from .parts import HIGH, LOW, MEDIUM, Split, insufficient
+from .thresholds import CLEAR, DOMINANT, FEW_OUTPUT_TOKENS, FEWEST_TOKENS, MANY_OUTPUT_TOKENS
 
 
 def split(r: Report) -> Split:
@@ -97,7 +67,7 @@ def _all_measured(r: Report) -> Split | None:
     decode_s = 0.0 if r.output_tokens == 1 and not r.decode_s else r.decode_s
     if decode_s is None or not (r.prefill_s or r.ttft_s):
         return None
-    found = _before_first_token(r)
+    found = before_first_token(r)
     load_s = 0.0 if r.total_counts_idle else r.load_s or 0.0
     parts = {"queue": 0.0, "load": load_s, "prefill": 0.0, "decode": decode_s}
     parts |= {name: parts[name] + spent for name, spent in found.parts.items()}
@@ -178,7 +148,7 @@ def _break_even(r: Report) -> Split | None:
     """TTFT and TPOT without the answer's length: is there a length that changes the class?"""
     if r.kind == "rates" or not (r.tpot_s and (r.ttft_s or r.prefill_s)):
         return None
-    before = _before_first_token(r)
+    before = before_first_token(r)
     if r.load_s and not r.total_counts_idle:
         before = replace(before, parts={**before.parts, "load": r.load_s})
     first_s = sum(before.parts.values())
@@ -195,76 +165,3 @@ def _break_even(r: Report) -> Split | None:
         evidence = (seen, *before.evidence)
         return replace(before, parts={}, phase=name, evidence=evidence, missing=ask, sure=MEDIUM)
     return insufficient(f"the answer's length decides: {arithmetic}", *ask)
-
-
-# ---- before the first token ----------------------------------------------------------------------
-
-
-def alone(r: Report) -> bool:
-    """One request at a time: nobody to queue behind."""
-    if r.served_per_s and r.total_s and r.served_per_s * r.total_s <= ALONE:
-        return True
-    if r.concurrency is None:
-        return r.kind == "request"
-    return r.concurrency <= ALONE
-
-
-def _before_first_token(r: Report) -> Split:
-    """Queue, load and prefill seconds of one request."""
-    if r.prefill_s:
-        return _cold(r, Split({"queue": r.queue_s or 0.0, "prefill": r.prefill_s}))
-    if r.queue_s is not None:
-        rest_s = max(0.0, r.ttft_s - r.queue_s)
-        arithmetic = f"{text_s(r.ttft_s)} - {text_s(r.queue_s)} = {text_s(rest_s)}"
-        seen = Evidence("TTFT without the queue in it", arithmetic)
-        return Split({"queue": r.queue_s, "prefill": rest_s}, (seen,))
-    if alone(r):
-        return _cold(r, Split({"prefill": r.ttft_s}))
-    return _queue_in_ttft(r)
-
-
-def _cold(r: Report, found: Split) -> Split:
-    """A short prompt that is read slower than text is written: the weights were being loaded."""
-    spent = found.parts["prefill"]
-    if not (r.prompt_tokens and r.tpot_s) or r.prompt_tokens >= SHORT_PROMPT:
-        return found
-    each_s = spent / r.prompt_tokens
-    if each_s <= r.tpot_s:
-        return found
-    arithmetic = f"{text_s(each_s)} for a prompt token, {text_s(r.tpot_s)} for a written one"
-    seen = Evidence("a cold start: computed together, prompt tokens are never slower", arithmetic)
-    parts = {**found.parts, "prefill": 0.0, "load": spent}
-    return replace(found, parts=parts, evidence=(*found.evidence, seen))
-
-
-def _queue_in_ttft(r: Report) -> Split:
-    """What TTFT has beyond the longest possible prefill is queue."""
-    bounds = {
-        "the shortest TTFT": r.ttft_min_s,
-        "run time ÷ requests": r.duration_s / r.requests if r.duration_s and r.requests else None,
-        "prompt tokens x TPOT": r.prompt_tokens * r.tpot_s
-        if r.prompt_tokens and r.tpot_s
-        else None,
-    }
-    known = {name: bound for name, bound in bounds.items() if bound}
-    ask = ("the queue time, or TTFT with one request at a time",)
-    if not known:
-        return Split({"prefill": r.ttft_s}, missing=ask, sure=LOW)
-    name = min(known, key=known.__getitem__)
-    prefill_s = min(r.ttft_s, known[name])
-    queue_s = r.ttft_s - prefill_s
-    parts = {"queue": queue_s, "prefill": prefill_s}
-    if queue_s <= 0:
-        return Split(parts, missing=ask, sure=MEDIUM)
-    arithmetic = f"{text_s(r.ttft_s)} - {text_s(prefill_s)} = {text_s(queue_s)}"
-    evidence = (Evidence(f"queue in TTFT: what it has beyond {name}", arithmetic),)
-    return Split(parts, evidence + _made_by_prefill(r), ask, MEDIUM)
-
-
-def _made_by_prefill(r: Report) -> tuple[Evidence, ...]:
-    if not (r.prompt_tokens and r.output_tokens) or r.prompt_tokens < LONG_PROMPT:
-        return ()
-    if r.prompt_tokens < PROMPT_HEAVY * r.output_tokens:
-        return ()
-    lengths = f"{tokens(r.prompt_tokens)} in, {tokens(r.output_tokens)} out"
-    return (Evidence("prefill of other requests makes this queue", lengths),)

@@ -17,7 +17,7 @@ from ..roofline import datasheet_roofs, forward, predict
 from .figures import percent, quotient
 from .figures import seconds as text_s
 from .hardware import NO_BANDWIDTH, Limit
-from .split import Split, insufficient
+from .parts import Split, insufficient
 from .thresholds import (
     BANDWIDTH_LIMITED,
     CACHE_FACTOR,
@@ -83,8 +83,8 @@ def _against_roofs(trace: Trace, step: Step, shape: ModelShape, roofs: Roofs) ->
     settings, wall_s = trace.settings, step.wall_ns * NS
     cost = forward(
         shape,
-        min(step.tokens_in, step.context_tokens),
-        step.context_tokens,
+        max(1, min(step.tokens_in, step.context_tokens)),
+        max(1, step.context_tokens),
         settings.batch,
         settings.dtype,
         cached=not _naive(trace),

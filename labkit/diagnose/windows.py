@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..records.report import Report, Window
 from ..records.verdict import Evidence
 from .figures import percent, tps
-from .split import HIGH, MEDIUM, Split, insufficient
+from .parts import HIGH, MEDIUM, Split, insufficient
 from .thresholds import COLLAPSED, DOMINANT, KV_FULL, MANY_WAITING
 
 ASK = "TTFT and TPOT of one request, or queue, prefill and decode time from the engine's metrics"

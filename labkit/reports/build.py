@@ -6,14 +6,14 @@ Every reader ends in `report`, so that what counts as absent or impossible is de
 from __future__ import annotations
 
 from dataclasses import fields
-from math import inf, isfinite
+from math import isfinite
 from types import SimpleNamespace as Draft  # a report before it is frozen
 
 from ..records.report import Report
 
 # All figures of a Report, unknown so far.
 DEFAULTS = {f.name: f.default for f in fields(Report)[2:] if f.name != "warnings"}
-TINY = 1e-300  # its reciprocal is still finite
+TINY, HUGE = 1e-15, 1e18  # what lies outside is an overflow, in any of our units
 
 # Zero is a measurement only for these; a time or rate of 0.00 is a figure that was not taken.
 MAY_BE_ZERO = frozenset({"queue_s", "cached_tokens", "running", "waiting", "kv_usage", "cpu_share"})
@@ -42,7 +42,7 @@ def report(tool: str, kind: str, warnings: tuple[str, ...] = (), **figures: obje
 def _present(name: str, value: object) -> bool:
     if value is None or isinstance(value, (str, tuple, bool)):
         return value is not None
-    return (0 if name in MAY_BE_ZERO else TINY) <= value < inf
+    return (0 if name in MAY_BE_ZERO else TINY) <= value < HUGE
 
 
 def whole(count: float | None) -> float | None:
@@ -116,7 +116,7 @@ def _complete(d: Draft) -> None:
     """Fills in every figure that follows from others by its definition, in this order."""
     for name, derive in DERIVED:
         value = derive(d) if getattr(d, name) is None else None
-        if value is not None and TINY <= value < inf:
+        if value is not None and TINY <= value < HUGE:
             setattr(d, name, value)
 
 

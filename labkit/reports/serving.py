@@ -14,7 +14,7 @@ from .build import report
 from .paste import Paste
 from .units import NUMBER, number, seconds
 
-MARKS = ("serving benchmark result", "mean ttft (ms)", "mean_ttft_ms", "median_ttft_ms")
+MARKS = ("serving benchmark result", "mean ttft", "mean_ttft_ms")
 
 # The printed label in lower case, up to its unit, and our name for it.
 LABELS = {
@@ -44,9 +44,9 @@ _line = re.compile(
 
 def read(paste: Paste) -> list[Report]:
     found = []
-    if paste.has("serving benchmark result", "mean ttft (ms)"):
+    if paste.has("serving benchmark result", "mean ttft"):
         found = [one for block in _blocks(paste.text) if (one := _from_text(block))]
-    if paste.has("mean_ttft_ms", "median_ttft_ms"):
+    if paste.has("mean_ttft_ms"):
         found += [_from_json(o) for o in paste.objects if "mean_ttft_ms" in o]
     return found
 

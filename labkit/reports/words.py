@@ -37,15 +37,16 @@ _prefill_rate = re.compile(rf"(?:prefill|prompt|\bpp\b|reading)[^\d\n;.,]{{0,25}
 _of_prompt = r"prompts?|documents?|contexts?|inputs?"
 _of_output = r"answers?|outputs?|responses?|completions?|replies|reply"
 _k = rf"({NUMBER})(k?)"
+_says = r"(?: tokens?| length| num| of| are| is| ?:| {0,2}=){1,4} ?"
 _counts = {
     "prompt": re.compile(
         rf"{_k}[- ]?tokens? (?:long )?(?:{_of_prompt}|in\b)|{_k} (?:prompt|input) tokens?"
-        rf"|(?:{_of_prompt})(?: tokens?| length| of| are| is|:|=){{1,3}} ?{_k}(?: tokens?)?"
+        rf"|(?:{_of_prompt}){_says}{_k}(?: tokens?)?"
     ),
     "output": re.compile(
         rf"{_k}[- ]?tokens? (?:long )?(?:{_of_output}|out\b)"
         rf"|{_k} (?:output|generated|new) tokens?"
-        rf"|(?:{_of_output})(?: tokens?| length| of| are| is|:|=){{1,3}} ?{_k}(?: tokens?)?"
+        rf"|(?:{_of_output}){_says}{_k}(?: tokens?)?"
     ),
 }
 _users = re.compile(
