@@ -21,9 +21,9 @@ ALLOWED = {
     "catalog": ".records",
     "summary": ".records",
     "reports": ".records",
-    "scenarios": ".records .roofline",
+    "scenarios": ".records .catalog .roofline",
     "diagnose": ".records .catalog .roofline .summary",
-    "grading": ".records .roofline .diagnose",
+    "grading": ".records .catalog .roofline .scenarios .diagnose",
     "generate": "torch transformers",
     "measure": ".records torch psutil",
     "models": ".records .catalog torch transformers safetensors huggingface_hub"
@@ -34,14 +34,13 @@ ALLOWED = {
     "sweeps": ".records .roofline .generate .measure .models torch",
     "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
     "figures": ".records plotly numpy",
-    "ui": ".records .catalog .roofline .summary .grading .generate .measure .models .endpoints"
-    " .experiments .sweeps_passes .sweeps .caches .figures torch plotly anywidget ipywidgets"
-    " traitlets IPython",
+    "ui": ".records .catalog .roofline .summary .reports .scenarios .diagnose .grading .generate"
+    " .measure .models .endpoints .experiments .sweeps_passes .sweeps .caches .figures"
+    " torch numpy plotly anywidget ipywidgets traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .experiments .ui"
     " torch transformers psutil jupyter_client",
     "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"
-    " .experiments .bench"
-    " torch",
+    " .experiments .bench torch",
     "__main__": ".cli",
 }
 
