@@ -234,7 +234,12 @@ def test_hardware_is_not_the_only_remedy_accepted():
 
 
 def test_points_are_phase_limiter_and_remedy():
-    texts = ["Decode.", "Decode, bandwidth bound.", "Decode, bandwidth bound. Use int4.", "Prefill."]
+    texts = [
+        "Decode.",
+        "Decode, bandwidth bound.",
+        "Decode, bandwidth bound. Use int4.",
+        "Prefill.",
+    ]
     assert [grade(text, S1).points for text in texts] == [1, 2, 3, 0]
 
 
@@ -307,7 +312,7 @@ def test_sums_are_done_again_with_their_units():
 
 
 def test_a_sum_with_a_forgotten_unit_is_left_alone():
-    assert sums("16 / 900 = 18 ms") == []
+    assert sums("16 / 900 = 18 s") == []
 
 
 def test_what_a_page_would_not_show_is_not_read():
@@ -346,7 +351,9 @@ def test_no_mixture_of_answers_makes_it_raise(lines, scenario):
     assert grade(" ".join(lines), TRUTHS[scenario]).verdict
 
 
-@pytest.mark.parametrize("piece", ["decode. ", "not ", "if decode, ", "<", "no, ", "1 x 1 = ", "解"])
+@pytest.mark.parametrize(
+    "piece", ["decode. ", "not ", "if decode, ", "<", "no, ", "1 x 1 = ", "解"]
+)
 def test_time_grows_no_faster_than_the_text(piece):
     """Twice the text takes about twice the time: a square would take four times."""
 

@@ -23,7 +23,8 @@ def problems(scenario: Scenario) -> list[str]:
     if run is None or setup is None:
         known = scenario.truth.phase == "insufficient-data" or bool(scenario.caveat)
         return found if known else [*found, "no run, though the phase can be told"]
-    return found + _memory(run, setup) + _roofs(run, setup) + _shares(scenario, run)
+    found += _memory(run, setup)
+    return found or _roofs(run, setup) + _shares(scenario, run)
 
 
 def _memory(run: Run, setup: Setup) -> list[str]:

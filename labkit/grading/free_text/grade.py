@@ -21,7 +21,7 @@ from .words import visible, words
 LONGEST = 10_000  # characters read; an answer is a paragraph or two
 FULL = 3  # points: phase, limiter, remedy
 STATUS = {"correct": "passed", "unclear": "not yet"}
-FIGURE = re.compile(r"(?<![\w.,])\d{1,9}(?:[.,]\d{1,9}){0,3} ?(?:[a-zA-Zµ]{1,8}(?:/s)?|%)")
+FIGURE = re.compile(r"(?<![\w.,])\d{1,9}(?:[.,]\d{1,9}){0,3}\s{0,7}(?:[a-zA-Zµ]{1,8}(?:/s)?|%)")
 
 
 @dataclass(frozen=True)
