@@ -1,7 +1,7 @@
 """The grader of free text: labelled answers, what must not change a verdict, and what it says.
 
-`answers-dev.jsonl` is the given corpus of 90. `answers-more.jsonl` are 542 of our own of the same
-kinds; each hundred was labelled before the grader had seen it.
+`answers-dev.jsonl` is the given corpus of 90. `answers-more.jsonl` are 609 of our own of the same
+kinds, each labelled before the grader had seen it; the grader was then improved with them.
 """
 
 from __future__ import annotations

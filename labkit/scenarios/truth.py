@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PHASES = ("prefill", "decode", "queue", "load", "overhead", "balanced", "insufficient-data")
-LIMITERS = (
-    "compute",
-    "memory-bandwidth",
-    "host-overhead",
-    "capacity-or-scheduling",
-    "model-loading",
-    "undetermined",
-)
+from ..records.verdict import LIMITERS, PHASES
+
 REMEDIES = {
     "more-compute": "more FLOP/s: faster tensor cores, FP8 compute",
     "more-bandwidth": "faster memory, or several GPUs whose bandwidths add up",

@@ -11,7 +11,8 @@ from .scene import Scene
 # A limiter that the phase's name already states: overhead is the host's, a cold start is loading.
 IMPLIED = {"overhead": "host-overhead", "load": "model-loading"}
 # What a writer says alone, before saying something else.
-STOPS = ("no", "nope", "wait", "actually", "hmm")
+STOPS = {"no", "nope", "nah", "wait", "actually", "hmm"}
+FILLERS = {"oh", "ah", "um", "uh", "well", "but", "and", "so"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def _retractions(scenes: list[Scene]) -> list[int]:
     places = [cue.first for scene in scenes for cue in scene.cues.get("retract", ())]
     for scene in scenes:
         first = scene.text(scene.clause.first)
-        alone = scene.clause.length == 1 and first in STOPS
+        inside = {scene.text(place) for place in range(scene.clause.first, scene.clause.end)}
+        alone = bool(inside & STOPS) and inside <= STOPS | FILLERS
         if alone or (first == "actually" and scene.clause.opener == "."):
             places.append(scene.clause.first)
     return places
