@@ -16,12 +16,13 @@ from .quadratic import (
     token_cost,
     token_cost_curves,
 )
-from .race import race, race_curves, race_layout
+from .race import race, race_curves, race_layout, said_curves
 from .style import Curve, color_of
 from .sweeps import where
 from .whatif import what_if, what_if_curves
 
 __all__ = ["Curve", "color_of", "race", "race_curves", "race_layout"]
+__all__ += ["said_curves"]
 __all__ += ["decode", "decode_curves", "prefill", "prefill_curves", "prefill_layout"]
 __all__ += ["what_if", "what_if_curves"]
 __all__ += ["attention_matrix", "attention_sweep", "attention_sweep_curves", "naive_split"]

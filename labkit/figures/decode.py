@@ -97,6 +97,7 @@ def decode() -> go.Figure:
     figure.add_trace(_format_bars("formats-measured", MEASURED, ""), 2, 2)
     figure.add_trace(_format_bars("formats-predicted", PREDICTED, "/"), 2, 2)
     _axes(figure)
+    figure.update_layout({"title.text": "nothing measured yet"})
     return figure
 
 
@@ -105,7 +106,7 @@ def _axes(figure: go.Figure) -> None:
     figure.update_layout(
         barmode="stack",
         bargap=0.25,
-        legend={"y": -0.09, "yanchor": "top", "x": 0, "xanchor": "left"},
+        legend={"y": -0.11, "yanchor": "top", "x": 0, "xanchor": "left", "traceorder": "normal"},
         margin={"b": 110, "t": 72},
     )
     figure.update_annotations(font_size=13)
@@ -174,7 +175,6 @@ def _part(part: str, color: str) -> go.Bar:
         meta=part,
         name=part,
         marker_color=color,
-        legendgroup="bytes",
         hovertemplate=f"context %{{x}}: %{{y:.3s}} MB<extra>{part}</extra>",
     )
 
@@ -190,6 +190,7 @@ def _format_bars(name: str, color: str, pattern: str) -> go.Bar:
         offsetgroup=kind,
         marker={"color": color, "pattern": {"shape": pattern}},
         opacity=1.0 if kind == "measured" else 0.7,
-        textposition="auto",
+        textposition="outside",
+        cliponaxis=False,
         hovertemplate=f"%{{x}}: %{{y:.3s}} ms<extra>{kind}</extra>",
     )

@@ -26,7 +26,7 @@ class Bar:
 def what_if() -> go.Figure:
     """The figure without bars; `what_if_curves` has them."""
     figure = make_subplots(
-        rows=1, cols=2, subplot_titles=TITLES, shared_yaxes=True, horizontal_spacing=0.06
+        rows=1, cols=2, subplot_titles=TITLES, shared_yaxes=True, horizontal_spacing=0.09
     )
     for column, metric in enumerate(("ttft", "tpot"), 1):
         figure.add_trace(_bars(metric, "given", MEASURED, "", column == 1), 1, column)
@@ -36,7 +36,7 @@ def what_if() -> go.Figure:
         barmode="overlay",
         bargap=0.35,
         legend={"y": -0.12, "yanchor": "top", "x": 0, "xanchor": "left"},
-        margin={"t": 40, "b": 60, "r": 40},
+        margin={"t": 40, "b": 60, "r": 48},
     )
     figure.update_annotations(font_size=13)
     figure.update_yaxes(type="category", autorange="reversed", ticksuffix=" ")
@@ -68,6 +68,7 @@ def _bars(metric: str, kind: str, color: str, pattern: str, legend: bool) -> go.
         showlegend=legend,
         marker={"color": color, "pattern": {"shape": pattern}},
         opacity=1.0 if kind == "given" else 0.7,
-        textposition="auto",
+        textposition="outside",
+        cliponaxis=False,
         hovertemplate=f"%{{y}}: %{{x:,.3s}} ms<extra>{kind}</extra>",
     )

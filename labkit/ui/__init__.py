@@ -47,9 +47,10 @@ def race(
     new_tokens: int = 64,
     arms: Sequence[str] = ("naive", "cached"),
     order: str = "interleaved",
+    roofs: Roofs | None = None,
 ) -> Race:
     """Naive against cached, live. `prompt` is a text, or a number of random tokens."""
-    return Race(model, prompt, new_tokens, arms, order)
+    return Race(model, prompt, new_tokens, arms, order, roofs)
 
 
 def stepper(

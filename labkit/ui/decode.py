@@ -17,9 +17,10 @@ from ..records.machine import Roofs
 from ..records.model_shape import ModelShape
 from ..records.passes import Pass, Passes
 from ..records.workload import compute_dtype, dtype_bytes
+from ..roofline.prove import Proof
 from ..sweeps_passes import PassRun
 from .controls import WIDE
-from .decode_text import told
+from .decode_text import proof_of, told
 from .live import LiveFigure
 from .passes import PassPanel
 
@@ -73,6 +74,14 @@ class Decode(PassPanel):
         self._proving = True
         self.run()
         self._proving = False
+
+    def wait_proof(self, timeout_s: float | None = None) -> Proof | None:
+        """What the interventions support; starts them if none was tried. Raises as `wait`."""
+        self.wait(timeout_s)
+        if self.passes is None or not self.passes.curve("prove"):
+            self.prove()
+            self.wait(timeout_s)
+        return proof_of(self.shape, self.passes, self.roofs) if self.passes else None
 
     @property
     def step(self) -> Pass:
@@ -163,10 +172,13 @@ def _line(shape, curve, whats, place, passes, roofs) -> Line:
 
 
 def ledger(shape: ModelShape, step: Pass) -> dict[str, dict[str, float]]:
-    """Bytes by part over a few contexts, the chosen one among them and marked."""
+    """Bytes by part over a few contexts, the chosen one among them and marked.
+
+    The labels hold a word each, or Plotly would take them for numbers on a line.
+    """
     contexts = sorted({*LEDGER, step.context})
     return {
-        f"{context:,}" + (" (chosen)" if context == step.context else ""): parts(
+        f"at {context:,}" + (" ◂" if context == step.context else ""): parts(
             shape, replace(step, context=context)
         )
         for context in contexts

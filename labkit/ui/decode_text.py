@@ -15,15 +15,18 @@ from ..roofline.prove import Proof, Trial, confounded, in_cache, prove, trials
 from ..summary import Table
 
 HEADER = ("step", "measured", "predicted", "off by", "MBU", "MFU", "should be bound by")
-ACCOUNTS = {"memory-bandwidth": "memory says", "compute": "compute says", "host-overhead": "host"}
+ACCOUNTS = {
+    "memory-bandwidth": "if memory binds",
+    "compute": "if compute binds",
+    "host-overhead": "if the host binds",
+}
 
 
 def told(shape: ModelShape, step: Pass, passes: Passes | None, roofs: Roofs | None) -> str:
     """Everything that the panel shows, as HTML."""
     html = [f"<p>{escape(ledger_sentence(shape, step))}</p>"]
-    proof = passes.curve("prove") if passes else ()
-    if len(proof) > 1:
-        html.append(proof_told(shape, proof, roofs, passes.machine.cache_bytes))
+    if passes:
+        html.append(proof_told(shape, passes, roofs))
     timings = [t for t in (passes.timings if passes else ()) if t.curve != "prove"]
     if timings:
         html.append(f"<p>{escape(flat_sentence(passes))}</p>")
@@ -96,13 +99,23 @@ def trials_of(shape: ModelShape, timings: tuple[Timing, ...], roofs: Roofs | Non
     return trials(steps, known)
 
 
-def proof_told(
-    shape: ModelShape, timings: tuple[Timing, ...], roofs: Roofs | None, cache_bytes: int | None
-) -> str:
-    """The verdict, why, and the table of what each account says."""
-    tried = trials_of(shape, timings, roofs)
+def proof_of(shape: ModelShape, passes: Passes, roofs: Roofs | None) -> Proof | None:
+    """What the interventions support; None before any was timed."""
+    timings = passes.curve("prove")
+    if len(timings) < 2:
+        return None
     step_bytes = roofline.cost_of(shape, timings[0].what).bytes
-    found, void = in_cache(prove(tried), step_bytes, cache_bytes), confounded(tried)
+    found = prove(trials_of(shape, timings, roofs))
+    return in_cache(found, step_bytes, passes.machine.cache_bytes)
+
+
+def proof_told(shape: ModelShape, passes: Passes, roofs: Roofs | None) -> str:
+    """The verdict, why, and the table of what each account says, as HTML."""
+    found = proof_of(shape, passes, roofs)
+    if found is None:
+        return ""
+    tried = trials_of(shape, passes.curve("prove"), roofs)
+    void = confounded(tried)
     rows = tuple(_trial_row(trial, trial in void) for trial in tried)
     header = ("step", *ACCOUNTS.values(), "measured")
     return f"<p>{escape(verdict(found, void))}</p>{Table(header, rows).html()}"

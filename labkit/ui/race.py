@@ -15,10 +15,13 @@ import ipywidgets as w
 from .. import experiments, figures, models, records, summary
 from ..experiments import ARMS, ORDERS, RaceRequest
 from ..records import Trace, agreement
+from ..records.machine import Roofs
+from ..records.workload import Workload
 from .controls import WIDE, ModelControls
 from .download import Export
 from .live import LiveFigure
 from .panel import Panel
+from .race_said import RaceSaid, tokens_of, work_of
 
 TEXT_STYLE = (
     "white-space:pre-wrap;overflow-wrap:anywhere;max-height:9em;overflow-y:auto;margin:2px 0 8px;"
@@ -36,7 +39,9 @@ class Race(Panel):
         new_tokens: int,
         arms: Sequence[str],
         order: str = "interleaved",
+        roofs: Roofs | None = None,
     ):
+        self._work: Workload | None = None  # of the run that is shown; None once a control moved
         self._runs: list = []
         self._model = ModelControls(model)
         self._prompt = PromptControls(prompt, new_tokens)
@@ -45,14 +50,30 @@ class Race(Panel):
             box.layout.width = "auto"
         self._order = w.Dropdown(options=list(ORDERS), value=order, description="Order", style=WIDE)
         self.figure = LiveFigure(figures.race(new_tokens=new_tokens))
+        self._said = RaceSaid(self.figure, roofs)
         self._text, self._sum = w.HTML(), w.HTML()
         self.export = Export("race", self._write)
-        self.upload = w.FileUpload(accept=".json,.csv", description="Load a saved run")
+        self.upload = w.FileUpload(
+            accept=".json,.csv", description="Load a saved run", layout={"width": "auto"}
+        )
         self.upload.observe(self._load_file, "value")
         super().__init__(
-            [self._model, self._prompt, w.HBox([w.Label("Arms"), *self._arms, self._order])],
-            [self.figure, self._text, self._sum, w.HBox([self.export, self.upload])],
+            [
+                self._model,
+                self._prompt,
+                w.HBox([w.Label("Arms"), *self._arms, self._order]),
+                self._said.also,
+            ],
+            [
+                self.figure,
+                self._said.text,
+                self._text,
+                self._sum,
+                w.HBox([self.export, self.upload]),
+            ],
         )
+        self._watch()
+        self._predict()
 
     def read(self) -> RaceRequest:
         return RaceRequest(
@@ -67,6 +88,8 @@ class Race(Panel):
         loaded = self._model.load(self._worker, self.on_load)
         request = replace(request, model=loaded)
         runs = experiments.prepare(request, loaded)
+        self._work = work_of(runs[0].setup.settings)
+        self._said.show(request.arms, loaded.shape, self._work)
         self.on_load("warming up", None)
         self.figure.fit_width()
         total = request.new_tokens * len(runs)
@@ -82,10 +105,35 @@ class Race(Panel):
     def _show(self, traces: Sequence[Trace]) -> None:
         wanted = max((trace.settings.new_tokens for trace in traces), default=None)
         curves = figures.race_curves(traces)
-        self.figure.show_curves(curves, figures.race_layout(traces, wanted))
+        self.figure.show_curves(curves, figures.race_layout(traces, wanted, self._said.also.label))
         self._text.value = texts(traces)
         self._sum.value = summed_up(traces)
         self.export.ready = bool(traces)
+
+    def _show_outcome(self, error: BaseException | None) -> None:
+        super()._show_outcome(error)
+        if self._work and self.traces:
+            arms = [trace.arm for trace in self.traces]
+            self._said.show(arms, self.traces[0].model, self._work, self.traces)
+
+    def _watch(self) -> None:
+        """A control that was moved asks for another prediction, which is of no run yet."""
+        chosen = (self._model.model, self._model.device, self._model.dtype, *self._arms)
+        typed = (self._prompt.kind, self._prompt.text, self._prompt.length, self._prompt.new_tokens)
+        for control in (*chosen, *typed, *self._said.also.children):
+            control.observe(lambda _: self._predict(), "value")
+
+    def _predict(self) -> None:
+        if self.running or self._model.dtype.value is None:
+            return
+        self._work, given = None, self._model.given
+        prompt = tokens_of(self._prompt.value, given.tokenizer if given else None)
+        new_tokens = max(1, self._prompt.new_tokens.value)
+        work = Workload(prompt, new_tokens, 1, self._model.dtype.value)
+        shape = given.shape if given else models.choices().get(self._model.name)
+        self._said.show([box.description for box in self._arms if box.value], shape, work)
+        layout = figures.race_layout(self.traces, new_tokens, self._said.also.label)
+        self.figure.show_curves([], layout)
 
     def _write(self, kind: str) -> str:
         write = {"json": records.to_json, "csv": records.to_csv}[kind]
@@ -102,7 +150,7 @@ class Race(Panel):
         except records.BrokenFile as error:
             self._complain(str(error))
             return
-        self._runs, self.traces = [], traces
+        self._runs, self.traces, self._work = [], traces, None
         self._show(traces)
         self._say("a saved run is shown")
 
@@ -115,7 +163,7 @@ class PromptControls(w.VBox):
         self.kind = w.ToggleButtons(
             options=["text", "length"],
             value="length" if by_length else "text",
-            style={"button_width": "60px"},
+            style={"button_width": "72px"},
             layout={"width": "auto"},
         )
         self.text = w.Textarea(value="" if by_length else prompt, rows=2, layout={"width": "60%"})
@@ -148,7 +196,8 @@ class FirstTokens(Race):
 
     def __init__(self, model: str | models.Loaded, prompt: str, new_tokens: int):
         super().__init__(model, prompt, new_tokens, ["cached"], "interleaved")
-        self._controls[-1].layout.display = "none"
+        for hidden in (*self._controls[-2:], self._said.text):  # one arm, and nothing to predict
+            hidden.layout.display = "none"
 
     def read(self) -> RaceRequest:
         return replace(super().read(), stop_at_eos=True)

@@ -87,6 +87,7 @@ class WhatIf(w.VBox):
         try:
             work, roofs = self.work, self.roofs
             self._show(work, roofs)
+            self.figure.fit_width()
         except ValueError as error:
             self.text.value = (
                 f'<p role="alert" style="border-left:4px solid {BAD};padding-left:8px">'
@@ -105,7 +106,9 @@ class WhatIf(w.VBox):
         lines = [*sentences(run, there, helps), *self._notes(work)]
         table = summary.Table(
             ("", "TTFT", "TPOT"),
-            tuple((bar.label, summary.ms(bar.ttft_s), summary.ms(bar.tpot_s)) for bar in bars),
+            tuple(
+                (bar.label, *map(summary.ms, (bar.ttft_s, bar.tpot_s))) for bar in (given, *bars)
+            ),
         )
         self.text.value = "".join(f"<p>{escape(line)}</p>" for line in lines) + table.html()
 
