@@ -83,12 +83,19 @@ def _phase(reading: Reading, truth: Truth, verdict: str) -> list[str]:
         return [*known, ASK["phase"]]
     first = reading.main[0]
     if verdict == "contradictory":
-        others = list(reading.main[1:]) or [reading.denial]
-        quotes = " and ".join(_quote(claim.quote) for claim in (first, *others))
-        return [f"You say {quotes}: decide on one. What took most of the time?"]
+        return [f"{_conflict(reading)} Decide on one: what takes most of the time?"]
     if verdict == "incorrect":
         return [f"{_quote(first.quote)}: it is not {first.name}. {SIGNS[first.name]}"]
     return [f"{_quote(first.quote)}: right, the phase is {truth.phase}."]
+
+
+def _conflict(reading: Reading) -> str:
+    if reading.denial:
+        return (
+            f"You name {reading.denial.name} as the trouble, and elsewhere you say that it isn't."
+        )
+    quotes = " and ".join(_quote(claim.quote) for claim in reading.main)
+    return f"You name more than one phase: {quotes}."
 
 
 def _limiter(reading: Reading, truth: Truth) -> list[str]:
