@@ -55,7 +55,7 @@ class CacheCount:
 def kinds() -> dict[str, ModelShape]:
     """A small model of each kind, all with 4 layers and 8 query heads of 16 numbers."""
     return {
-        "MHA": _small("gpt2", kv_heads=8, **GPT2),
+        "MHA": _small("gpt2", kv_heads=8, vocab=50_257, **GPT2),  # its config names token 50,256
         "GQA": _small("llama", kv_heads=2),
         "MQA": _small("falcon", kv_heads=1, norms=1, **PLAIN),
         "MLA": _small("deepseek_v2", kv_heads=8, mla=LATENT, experts=EXPERTS),

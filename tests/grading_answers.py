@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import grading_answers_memory as memory
 import grading_answers_physics as physics
+import grading_answers_quadratic as quadratic
 import torch
 
 from labkit import catalog
@@ -181,8 +183,8 @@ WRONG = [
     ),
 ]
 
-RIGHT += physics.RIGHT
-WRONG += physics.WRONG
+RIGHT += physics.RIGHT + quadratic.RIGHT + memory.RIGHT
+WRONG += physics.WRONG + quadratic.WRONG + memory.WRONG
 
 LESSON = "labkit.grading.lesson_"
 

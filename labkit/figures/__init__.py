@@ -5,6 +5,14 @@ curves' points are replaced. `style` holds what all figures share; then one modu
 """
 
 from .decode import decode, decode_curves
+from .memory import (
+    cache_growth,
+    cache_growth_curves,
+    cache_proof,
+    kv_calculator,
+    memory_plan,
+    memory_plan_curves,
+)
 from .prefill import prefill, prefill_curves, prefill_layout
 from .quadratic import (
     attention_matrix,
@@ -28,3 +36,5 @@ __all__ += ["what_if", "what_if_curves"]
 __all__ += ["attention_matrix", "attention_sweep", "attention_sweep_curves", "naive_split"]
 __all__ += ["attention_matrix_curves", "naive_split_curves", "token_cost", "token_cost_curves"]
 __all__ += ["where"]
+__all__ += ["cache_growth", "cache_growth_curves", "cache_proof", "kv_calculator", "memory_plan"]
+__all__ += ["memory_plan_curves"]

@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from ..records.sweep import PowerLaw, Sweep
 from .style import INK, STYLE, Curve, plain
-from .sweeps import NONE, log_axes, sweep_curves, sweep_lines, where
+from .sweeps import NONE, doubling_axis, log_axes, room_for_legend, sweep_curves, sweep_lines, where
 
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"  # Okabe-Ito
 KERNEL_LINES = {
@@ -49,6 +49,8 @@ def attention_matrix(plane: int) -> go.Figure:
     figure.update_xaxes(title="key", range=[0, plane], row=1, col=1, **side)
     figure.update_yaxes(title="query", range=[plane, 0], scaleanchor="x", row=1, col=1, **side)
     log_axes(figure, "tokens L", "FLOPs of one pass", row=1, col=2)
+    figure.update_yaxes(exponentformat="power", row=1, col=2)
+    room_for_legend(figure, lines=2)
     figure.update_layout(title_text="computed from the shape, nothing measured")
     return figure
 
@@ -121,6 +123,8 @@ def attention_sweep() -> go.Figure:
         figure.add_traces(sweep_lines(name, *look))
     plain(figure, height=400)
     log_axes(figure, "tokens L", "ms for one layer's attention")
+    doubling_axis(figure)
+    room_for_legend(figure)
     figure.update_layout(title_text=where(()))
     return figure
 
@@ -173,6 +177,8 @@ def naive_split() -> go.Figure:
     figure.add_hline(y=50, line={"color": INK, "dash": "dot", "width": 1}, row=2, col=1)
     plain(figure, height=520)
     log_axes(figure, "", "ms", row=1, col=1)
+    doubling_axis(figure)
+    room_for_legend(figure, lines=2)
     figure.update_xaxes(title="tokens L in the pass", type="log", row=2, col=1)
     figure.update_yaxes(title="attention, %", range=[0, 100], row=2, col=1)
     figure.update_layout(title_text=where(()))
@@ -215,6 +221,7 @@ def token_cost() -> go.Figure:
     plain(figure, height=400)
     log_axes(figure, "token n", "ms for token n alone", row=1, col=1)
     log_axes(figure, "token n", "ms for all tokens up to n", row=1, col=2)
+    room_for_legend(figure)
     figure.update_layout(title_text="predicted, nothing measured")
     return figure
 

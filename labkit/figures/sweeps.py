@@ -75,14 +75,32 @@ def where(sweeps: tuple[Sweep, ...]) -> str:
     if not sweeps:
         return "nothing measured yet"
     first = sweeps[0]
-    threads = f" · {first.threads} threads" if first.threads else ""
+    threads = f" · {first.threads} thread{'s' * (first.threads > 1)}" if first.threads else ""
     return escape(
         f"{first.origin} on {first.machine.name} ({first.machine.device}) · {first.model} · "
         f"{first.dtype}{threads}"
     )
 
 
+DOUBLINGS = [2**power for power in range(4, 21)]
+
+
 def log_axes(figure: go.Figure, x: str, y: str, **place) -> None:
-    """Names both axes of a subplot and makes them logarithmic."""
-    figure.update_xaxes(title=x, type="log", **place)
-    figure.update_yaxes(title=y, type="log", **place)
+    """Names both axes of a subplot and makes them logarithmic, with a line for each power of 10."""
+    for axis, title in ((figure.update_xaxes, x), (figure.update_yaxes, y)):
+        axis(
+            title=title, type="log", dtick=1, exponentformat="none", separatethousands=True, **place
+        )
+
+
+def doubling_axis(figure: go.Figure, **place) -> None:
+    """Marks a logarithmic x axis at powers of 2, which is how the lengths of a sweep grow."""
+    ticks = {"tickvals": DOUBLINGS, "ticktext": [f"{n:,}" for n in DOUBLINGS]}
+    figure.update_xaxes(tickmode="array", **ticks, **place)
+
+
+def room_for_legend(figure: go.Figure, lines: int = 1) -> None:
+    """The legend below the title, from the left; `lines` of it on a narrow page."""
+    legend = {"x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
+    top = 60 + 20 * lines
+    figure.update_layout(margin_t=top, legend=legend, title_y=0.98, title_yanchor="top")

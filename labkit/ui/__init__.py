@@ -13,6 +13,8 @@ from ..records.workload import Workload
 from ..roofline.whatif import Observed, observed
 from .decode import Decode
 from .device import DeviceCard
+from .memory import CacheGrowth, CacheProof, KvCalculator
+from .memory_plan import MemoryPlan
 from .prefill import Prefill
 from .quadratic import AttentionMatrix, AttentionSweep, NaiveSplit
 from .race import FirstTokens, Race
@@ -25,6 +27,8 @@ __all__ += ["stepper"]
 __all__ += ["Decode", "Prefill", "WhatIf", "decode", "prefill", "what_if", "what_if_metrics"]
 __all__ += ["AttentionMatrix", "AttentionSweep", "NaiveSplit", "TokenCosts", "attention_matrix"]
 __all__ += ["attention_sweep", "naive_split", "token_costs"]
+__all__ += ["CacheGrowth", "CacheProof", "KvCalculator", "MemoryPlan", "cache_growth"]
+__all__ += ["cache_proof", "kv_calculator", "memory_plan"]
 
 QUESTION = "Why is the sky blue?"
 
@@ -119,3 +123,30 @@ def naive_split(
 def token_costs(model: str = "Llama-3.1-8B", machine: str = "RTX-4090") -> TokenCosts:
     """What token n costs naive and cached on a machine of the catalogue. Predicted."""
     return TokenCosts(model, machine)
+
+
+# ---- lesson 06 -----------------------------------------------------------------------------------
+
+
+def kv_calculator(model: str = "Llama-3.1-8B", context: int = 8192) -> KvCalculator:
+    """How large the cache of any known model is, and what sharing and windows save: computed."""
+    return KvCalculator(model, context)
+
+
+def cache_proof() -> CacheProof:
+    """The formula's bytes beside those of small real caches, one of each kind."""
+    return CacheProof()
+
+
+def cache_growth(
+    model: str | models.Loaded = models.DEFAULT, longest: int = 2048, rounds: int = 5
+) -> CacheGrowth:
+    """Decode steps with a growing and a preallocated cache over the context."""
+    return CacheGrowth(model, longest, rounds)
+
+
+def memory_plan(
+    model: str = "Llama-3.1-8B", machine: str = "A100-80GB", context: int = 8192
+) -> MemoryPlan:
+    """The largest batch and context that fit a machine of the catalogue: computed."""
+    return MemoryPlan(model, machine, context)

@@ -18,6 +18,8 @@ from .controls import WIDE
 from .live import LiveFigure
 from .panel import BAD
 
+CACHE_DTYPES = ("bfloat16", "float32", "float8", "int4")
+
 
 class Calculator(w.VBox):
     """Base of the calculators. `controls` are boxes or single controls; `figure` has no points."""
@@ -63,6 +65,16 @@ def shape_choice(name: str) -> w.Dropdown:
     )
 
 
+def machine_choice(name: str) -> w.Dropdown:
+    """All machines of the catalogue. Raises ValueError for a name that is none."""
+    return w.Dropdown(
+        options=list(catalog.machines()),
+        value=catalog.machine(name).name,
+        description="Machine",
+        style=WIDE,
+    )
+
+
 def dtype_choice(value: str, options: Iterable[str], name: str = "Format") -> w.Dropdown:
     return w.Dropdown(
         options=list(options),
@@ -86,6 +98,17 @@ def length_slider(value: int, shortest: int, longest: int, name: str) -> w.Selec
         description=name,
         style=WIDE,
         layout={"width": "420px"},
+    )
+
+
+def batch_choice(value: int) -> w.BoundedIntText:
+    return w.BoundedIntText(
+        value=value,
+        min=1,
+        max=100_000,
+        description="Sequences",
+        style=WIDE,
+        layout={"width": "170px"},
     )
 
 

@@ -14,8 +14,7 @@ from .. import catalog, figures, roofline
 from ..figures import Curve
 from ..records.machine import Machine
 from ..records.model_shape import ModelShape
-from .calculator import Calculator, dtype_choice, length_slider, shape_choice
-from .controls import WIDE
+from .calculator import Calculator, dtype_choice, length_slider, machine_choice, shape_choice
 from .quadratic_text import TokenCost, cost_told
 
 TOKENS = (10, 1_000, 10_000)
@@ -27,12 +26,7 @@ class TokenCosts(Calculator):
 
     def __init__(self, model: str, machine: str):
         self.model = shape_choice(model)
-        self.machine = w.Dropdown(
-            options=list(catalog.machines()),
-            value=catalog.machine(machine).name,
-            description="Machine",
-            style=WIDE,
-        )
+        self.machine = machine_choice(machine)
         self.dtype = dtype_choice("bfloat16", ("bfloat16", "float16", "float32"))
         self.reach = length_slider(16384, 1024, 131072, "Up to token")
         controls = [w.HBox([self.model, self.machine, self.dtype]), self.reach]
