@@ -89,12 +89,25 @@ def test_an_interruption_leaves_nothing_and_the_next_try_works(tmp_path, work, f
 
 def test_what_a_killed_process_left_is_swept_away(tmp_path, work):
     cache = tmp_path / "cache"
-    (cache / "tiny.part" / "model").mkdir(parents=True)
-    (cache / "tiny.part" / "model" / "half").touch()
+    (cache / "tiny.part-1" / "model").mkdir(parents=True)
+    (cache / "tiny.part-1" / "model" / "half").touch()
     (cache / "tiny").mkdir()  # such as a system that lost power while renaming
     folder = work.store(cache).folder("tiny", silent)
     assert sorted(path.name for path in folder.iterdir()) == [store.WEIGHTS, store.MANIFEST]
-    assert not (cache / "tiny.part").exists()
+    assert not list(cache.glob("tiny.part*"))
+
+
+def test_each_try_has_its_own_scratch_so_a_killed_ones_child_cant_disturb_it(tmp_path, work):
+    tried = []
+
+    def fail(source, folder, progress):
+        tried.append(folder)
+        raise RuntimeError("killed")
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="killed"):
+            Store(tmp_path, work.source, fail, work.convert, scratch_bytes=0).folder("tiny", silent)
+    assert tried[0] != tried[1]
 
 
 def test_a_truncated_weight_file_is_made_anew(tmp_path, work):

@@ -23,7 +23,7 @@ def convert(gguf: Path, folder: Path) -> None:
         model = AutoModelForCausalLM.from_config(config)
     weights = load_gguf_checkpoint(gguf, return_tensors=True, model_to_load=model)["tensors"]
 
-    folder.mkdir(parents=True)
+    folder.mkdir()  # its parent is missing if another process has swept an interrupted try away
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     config.architectures, config.dtype = [type(model).__name__], torch.float32
     config.save_pretrained(folder)

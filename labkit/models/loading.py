@@ -166,7 +166,9 @@ def _weights_fit(choice: Choice, config: PreTrainedConfig) -> fit.Fit:
     return fit.Fit(size, 0, 0, free_bytes(choice.device), remedy)
 
 
-def _loaded(choice: Choice, model, tokenizer: Text, shape: ModelShape | None, kind: str) -> Loaded:
+def _loaded(
+    choice: Choice, model: PreTrainedModel, tokenizer: Text, shape: ModelShape | None, kind: str
+) -> Loaded:
     return Loaded(model.eval(), tokenizer, shape, choice.name, kind, choice.device, choice.dtype)
 
 

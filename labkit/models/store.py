@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,9 +90,10 @@ class Store:
     def _make(self, folder: Path, progress: Progress) -> None:
         if shutil.disk_usage(self.cache).free < self.scratch_bytes:
             raise wheel.disk_full(self.cache, self.scratch_bytes)
-        scratch = folder.with_name(f"{folder.name}.part")
-        shutil.rmtree(scratch, ignore_errors=True)  # what a killed process left
-        scratch.mkdir()
+        for left in self.cache.glob(f"{folder.name}.part*"):  # by a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        # A new name each time: a killed process's child may still be writing under the old one.
+        scratch = Path(tempfile.mkdtemp(prefix=f"{folder.name}.part-", dir=self.cache))
         try:
             self._fill(scratch, progress)
             shutil.rmtree(folder, ignore_errors=True)
