@@ -186,7 +186,7 @@ def test_predicted_curves_naive_flat_then_rising_cached_nearly_flat():
     assert naive.y[short][-1] == pytest.approx(naive.y[0], rel=1e-2)
     assert 1 < slope(naive) < 2
     assert cached.y[-1] < 1.5 * cached.y[0]
-    assert np.all(curves["naive-total"].y >= curves["cached-total"].y * 0.999)
+    assert np.all(curves["naive-total"].y >= curves["cached-total"].y * 0.98)
 
 
 SMALL_8B = catalog.model("Llama-3.1-8B")

@@ -147,7 +147,7 @@ def what_helps(answer: Any) -> CheckResult:
         "At 8 bits each sequence takes half, so nearly twice as many fit. Whether answers stay as "
         "good is another question, and speed a third.",
         {
-            "weights": "That frees 8 GB once, room for 7 more sequences. Look at what is largest.",
+            "weights": "That frees 8 GB once, room for 8 more sequences. Look at what is largest.",
             "bandwidth": "A faster memory holds no more bytes. This is about room.",
         },
     )
