@@ -12,6 +12,7 @@ import torch
 
 from labkit import experiments, records, ui
 from labkit.ui.live import LiveFigure, Pace
+from labkit.ui.page import PATIENCE_S, Page
 from labkit.ui.panel import Panel
 from labkit.ui.race import texts
 from labkit.ui.stepper import Glimpse, view
@@ -147,6 +148,24 @@ def test_pace_allows_the_first_update_at_once_and_then_eight_a_second():
     now_s = iter([0.0, 0.01, 0.124, 0.126, 0.2, 0.26])
     pace = Pace(per_s=8, clock=lambda: next(now_s))
     assert [pace.due() for _ in range(6)] == [True, False, False, True, False, True]
+
+
+def test_slow_drawing_gets_half_of_the_time_at_most():
+    now_s = iter([0.0, 0.4, 0.7, 0.81])
+    pace = Pace(per_s=8, clock=lambda: next(now_s))
+    assert pace.due()
+    pace.drawn()  # it took 0.4 s, so the run has 0.4 s now
+    assert [pace.due(), pace.due()] == [False, True]
+
+
+def test_a_page_that_does_not_answer_is_waited_for_once():
+    page = Page()
+    start_s = time.monotonic()
+    for _ in range(5):
+        page.wait_until_idle()
+    assert time.monotonic() - start_s < 2 * PATIENCE_S
+    page._hear(page, "idle", [])
+    assert page._patience_s == PATIENCE_S
 
 
 def test_no_point_of_a_long_run_is_lost_though_few_updates_are_sent(toy):

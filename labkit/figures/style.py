@@ -21,8 +21,8 @@ AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "title_font_size": 13}
 # arm -> (colour, dash)
 STYLE = {
     "naive": ("#D55E00", "solid"),
-    "cached": ("#0072B2", "dash"),
-    "preallocated": ("#009E73", "dot"),
+    "cached": ("#0072B2", "solid"),
+    "preallocated": ("#009E73", "solid"),
 }
 
 

@@ -51,14 +51,24 @@ class LiveFigure(go.FigureWidget):
 
 
 class Pace:
-    """Says when the next update is due: the first at once, then `UPDATES_PER_S` at most."""
+    """Says when the next update is due: the first at once, then `UPDATES_PER_S` at most.
+
+    Where drawing is slow there are fewer: after each, as long again goes to the run as it took.
+    """
 
     def __init__(self, per_s: float = UPDATES_PER_S, clock=monotonic):
-        self._gap_s, self._clock, self._next_s = 1 / per_s, clock, float("-inf")
+        self._gap_s, self._clock = 1 / per_s, clock
+        self._began_s = float("-inf")
+        self._next_s = float("-inf")
 
     def due(self) -> bool:
         now_s = self._clock()
         if now_s < self._next_s:
             return False
-        self._next_s = now_s + self._gap_s
+        self._began_s, self._next_s = now_s, now_s + self._gap_s
         return True
+
+    def drawn(self) -> None:
+        """The update that was due has been drawn."""
+        now_s = self._clock()
+        self._next_s = max(self._next_s, now_s + (now_s - self._began_s))

@@ -89,7 +89,7 @@ class Race(Panel):
         request = replace(request, model=loaded)
         runs = experiments.prepare(request, loaded)
         self._work = work_of(runs[0].setup.settings)
-        self._said.show(request.arms, loaded.shape, self._work)
+        self._said.show(request.arms, loaded.shape, self._work, str(loaded.device))
         self.on_load("warming up", None)
         self.figure.fit_width()
         total = request.new_tokens * len(runs)
@@ -114,7 +114,8 @@ class Race(Panel):
         super()._show_outcome(error)
         if self._work and self.traces:
             arms = [trace.arm for trace in self.traces]
-            self._said.show(arms, self.traces[0].model, self._work, self.traces)
+            device = self._model.device.value
+            self._said.show(arms, self.traces[0].model, self._work, device, self.traces)
 
     def _watch(self) -> None:
         """A control that was moved asks for another prediction, which is of no run yet."""
@@ -131,7 +132,8 @@ class Race(Panel):
         new_tokens = max(1, self._prompt.new_tokens.value)
         work = Workload(prompt, new_tokens, 1, self._model.dtype.value)
         shape = given.shape if given else models.choices().get(self._model.name)
-        self._said.show([box.description for box in self._arms if box.value], shape, work)
+        arms = [box.description for box in self._arms if box.value]
+        self._said.show(arms, shape, work, self._model.device.value)
         layout = figures.race_layout(self.traces, new_tokens, self._said.also.label)
         self.figure.show_curves([], layout)
 
