@@ -29,18 +29,19 @@ ALLOWED = {
     "models": ".records .catalog torch transformers safetensors huggingface_hub"
     " platformdirs filelock psutil tqdm",
     "endpoints": ".records httpx",
-    "experiments": ".records .generate .measure .models torch",
+    "probing": ".records .generate .measure .models torch transformers",
+    "experiments": ".records .generate .measure .models .probing torch",
     "sweeps_passes": ".records .generate .measure .models .experiments torch transformers",
     "sweeps": ".records .roofline .generate .measure .models torch",
     "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
     "figures": ".records plotly numpy",
     "ui": ".records .catalog .roofline .summary .reports .scenarios .diagnose .grading .generate"
-    " .measure .models .endpoints .experiments .sweeps_passes .sweeps .caches .figures"
+    " .measure .models .endpoints .probing .experiments .sweeps_passes .sweeps .caches .figures"
     " torch numpy plotly anywidget ipywidgets traitlets IPython",
-    "bench": ".records .catalog .roofline .summary .generate .measure .models .experiments .ui"
-    " torch transformers psutil jupyter_client",
+    "bench": ".records .catalog .roofline .summary .generate .measure .models .probing .experiments"
+    " .sweeps_passes .ui torch transformers psutil jupyter_client",
     "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"
-    " .experiments .bench torch",
+    " .probing .experiments .bench torch",
     "__main__": ".cli",
 }
 

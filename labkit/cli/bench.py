@@ -26,6 +26,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     add("cached-vs-generate", generate, "cached against transformers", model=MODEL, pairs=5)
     add("equal-tokens", equal, "all arms give the same tokens", model=MODEL, new_tokens=256)
     add("chart-tax", chart, "what the live chart costs", pairs=7)
+    add("prediction", prediction, "theory against the clock", model=MODEL)
     add("start-stop", start_stop, "a stopped run leaves nothing behind", cycles=200)
 
 
@@ -88,6 +89,14 @@ def chart(args: argparse.Namespace) -> Figures:
     # noise moves by a fifth: more pairs, so that their median still tells a hundredth.
     yield from bench.measure("toy", 5 * args.pairs, new_tokens=160)
     yield from bench.measure(MODEL, args.pairs, new_tokens=32)
+
+
+def prediction(args: argparse.Namespace) -> Figures:
+    """Decode steps and first tokens as predicted from probed roofs, against measured ones, in
+    float32."""
+    from ..bench import prediction as bench
+
+    return bench.measure(_load(args))
 
 
 def start_stop(args: argparse.Namespace) -> Figures:

@@ -14,8 +14,8 @@ class Cost:
     """FLOPs and bytes of one forward pass for `tokens` tokens, all sequences together.
 
     FLOPs count matrix products only, 2 for a multiply and add. Bytes are the least that must pass
-    through memory; activations, which kernels keep in caches, are left out. `dtype` is what the
-    products are computed in.
+    through memory; activations, which good kernels keep in caches, are left out of the sums and
+    counted apart. `dtype` is what the products are computed in.
     """
 
     tokens: int
@@ -28,6 +28,10 @@ class Cost:
     kv_read_bytes: int  # keys and values that attention reads from the cache
     kv_write_bytes: int  # keys and values of the new tokens
     kv_copy_bytes: int  # what a growing cache reads and writes again to append (torch.cat)
+    activation_bytes: int = 0  # what the operators between the products read and write, one by one
+    sequences: int = 1
+    layers: int = 0
+    matrix_bytes: int = 0  # of one of the layers' weight matrices, on average
 
     @property
     def flops(self) -> int:
@@ -57,20 +61,24 @@ class Cost:
 class Estimate:
     """Least seconds for one forward pass, by what they are spent on.
 
-    Compute and memory traffic run at the same time, so the larger of the two counts. `overhead_s`
-    is the host's; None: unknown, and then the estimate is a bound without it. Where `overlaps`, the
-    host queues work ahead of the device and only the larger of the two is waited for.
+    Compute and memory traffic run at the same time for `shared_s`; None: all the while that the
+    shorter of the two takes, and then the longer one alone counts. `overhead_s` is the host's;
+    None: unknown, and then the estimate is a bound without it. Where `overlaps`, the host queues
+    work ahead of the device and only the larger of the two is waited for.
     """
 
     compute_s: float
     memory_s: float
     overhead_s: float | None = None
     overlaps: bool = False
+    shared_s: float | None = None
 
     @property
     def device_s(self) -> float:
-        """The roofline: max(compute, memory)."""
-        return max(self.compute_s, self.memory_s)
+        """The roofline: max(compute, memory), or more where they can't run at once throughout."""
+        if self.shared_s is None:
+            return max(self.compute_s, self.memory_s)
+        return self.compute_s + self.memory_s - self.shared_s
 
     @property
     def seconds(self) -> float:

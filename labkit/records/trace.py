@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from statistics import median
 
-from .machine import Machine
+from .machine import Machine, Roofs
 from .model_shape import ModelShape
 
 NS = 1e-9
@@ -77,6 +77,9 @@ class Trace:
 
     `first_call_ns` is what the very first pass of the arm cost, before the warm-up made it fast; it
     is no part of `steps`. `origin` is "measured" here, or "recorded" when loaded from a file.
+
+    `roofs` are the machine's as probed, for this model. `device_share` is the part of a step during
+    which the device computed, 0 to 1, measured on a few more steps after the run; None: unknown.
     """
 
     arm: str
@@ -89,6 +92,8 @@ class Trace:
     first_call_ns: int | None = None
     peak_memory_bytes: int | None = None
     origin: str = "measured"
+    roofs: Roofs | None = None
+    device_share: float | None = None
 
     @property
     def step_s(self) -> list[float]:

@@ -11,6 +11,7 @@ from ..records.estimate import Cost, Estimate
 from ..records.machine import Machine, Roofs
 from ..records.model_shape import ModelShape
 from ..records.workload import Workload
+from .kernels import has_curves, kernels
 from .weights import matrix_parameters
 from .work import decode_step, naive_step, prefill
 
@@ -28,8 +29,13 @@ def datasheet_roofs(machine: Machine) -> Roofs:
 def predict(cost: Cost, roofs: Roofs, dtype: str | None = None) -> Estimate:
     """Least time for that work on those roofs; copies run at the copy roof where it is known.
 
-    `dtype` overrides what the products are computed in. Raises ValueError where a roof is unknown.
+    With probed roofs the time is put together kernel by kernel. `dtype` overrides what the products
+    are computed in. Raises ValueError where a roof is unknown.
     """
+    if cost.layers:
+        roofs = roofs.for_layers(cost.layers)
+    if has_curves(roofs, dtype or cost.dtype):
+        return _by_kernels(cost, roofs, dtype or cost.dtype)
     copy_rate = roofs.copy_bytes_per_s or _bandwidth(roofs)
     steady_s = (cost.bytes - cost.kv_copy_bytes) / _bandwidth(roofs)
     return Estimate(
@@ -37,6 +43,17 @@ def predict(cost: Cost, roofs: Roofs, dtype: str | None = None) -> Estimate:
         memory_s=steady_s + cost.kv_copy_bytes / copy_rate,
         overhead_s=roofs.overhead_s,
         overlaps=roofs.overlaps,
+    )
+
+
+def _by_kernels(cost: Cost, roofs: Roofs, dtype: str) -> Estimate:
+    parts = list(kernels(cost, roofs, dtype))
+    return Estimate(
+        compute_s=sum(part.compute_s for part in parts),
+        memory_s=sum(part.memory_s for part in parts),
+        overhead_s=roofs.overhead_s,
+        overlaps=roofs.overlaps,
+        shared_s=sum(part.shared_s for part in parts),
     )
 
 

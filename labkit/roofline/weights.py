@@ -43,6 +43,13 @@ def matrix_parameters(shape: ModelShape) -> int:
     return _layers(shape, active) - shape.layers * _vector_parameters(shape)
 
 
+def matrix_size(shape: ModelShape) -> float:
+    """Weights of one of the layers' matrices, on average: small ones are read at a lower rate."""
+    width = shape.experts.mlp if shape.experts else shape.mlp
+    in_mlp = 3 if shape.gated else 2
+    return (attention_parameters(shape) + mlp_parameters(shape, width)) / (4 + in_mlp)
+
+
 def experts_hit(shape: ModelShape, tokens: int) -> float:
     """Routed experts of a layer that at least one of `tokens` tokens is sent to, as an expectation.
 

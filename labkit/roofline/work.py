@@ -11,7 +11,13 @@ from ..records.estimate import Cost
 from ..records.model_shape import ModelShape
 from ..records.workload import compute_dtype, dtype_bytes
 from .cache import kv_bytes, kv_elements, layer_positions
-from .weights import expansion_parameters, head_parameters, matrix_parameters, parameters_read
+from .weights import (
+    expansion_parameters,
+    head_parameters,
+    matrix_parameters,
+    matrix_size,
+    parameters_read,
+)
 
 
 def prefill(
@@ -82,7 +88,28 @@ def forward(
         kv_read_bytes=int(_positions_read(shape, new, before, slots) * kv_token) if cached else 0,
         kv_write_bytes=int(new * shape.layers * kv_token) if cached else 0,
         kv_copy_bytes=2 * copied,  # read once, written once
+        activation_bytes=int(activation_numbers(shape) * tokens * number),
+        sequences=batch,
+        layers=shape.layers,
+        matrix_bytes=int(matrix_size(shape) * weight),
     )
+
+
+def activation_numbers(shape: ModelShape) -> int:
+    """Numbers read and written for one token by all operators that are no product.
+
+    Counted from transformers' layers as they run without a compiler, where each operator reads its
+    inputs from memory and writes its output back: an RMSNorm is a square, a mean and two products
+    (7 passes over the hidden state; LayerNorm is one kernel: 2), a residual 3, the rotation of
+    queries and keys 10, the activation 2, and its product with the gate 3. A mixture's are counted
+    for the experts that work on the token.
+    """
+    norms = shape.norms * (2 if shape.norm_bias else 7) * shape.hidden
+    rotated = 0 if shape.learned_positions else 10 * (shape.heads + shape.kv_heads) * shape.head_dim
+    width = shape.mlp
+    if shape.experts:
+        width = (shape.experts.active + shape.experts.shared) * shape.experts.mlp
+    return shape.layers * (norms + 6 * shape.hidden + rotated + (5 if shape.gated else 2) * width)
 
 
 def _positions_read(shape: ModelShape, new: int, before: int, slots: int | None) -> int:

@@ -1,0 +1,159 @@
+"""What the probe times: the operations that a forward pass is made of, at several sizes.
+
+The numbers are random, since zeros make chips draw less power and run faster. Whatever is read
+from memory comes from a pool at least twice as large as the last-level cache, since what lies in
+the cache is not read from memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+MB = 1_000_000
+BLOCK = 2**22  # random numbers made; a pool repeats them, which no memory can tell from new ones
+UNKNOWN_CACHE_BYTES = 128 * MB
+CONTEXT = 1024  # positions that a single query attends to
+
+
+@dataclass(frozen=True)
+class Task:
+    """`call` does `work` (FLOPs or bytes), a point at `size` on the curve of that name."""
+
+    curve: str  # "products", "attention", "reads" or "copies"
+    dtype: str
+    size: int
+    work: int
+    call: Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a machine of some kind is probed with; the largest must keep it busy for a while.
+
+    `width` is that of the square weights whose product is timed. `matrices_bytes` are those that
+    one row is multiplied with, `heads` query heads share `kv_heads` of `head_dim` numbers.
+    """
+
+    width: int
+    rows: tuple[int, ...]
+    matrices_bytes: tuple[int, ...]
+    heads: int = 8
+    kv_heads: int = 2
+    head_dim: int = 64
+
+
+CPU = Sizes(1024, (1, 4, 16, 64, 256, 1024), (MB // 2, 3 * MB, 12 * MB, 100 * MB))
+GPU = Sizes(8192, (1, 16, 64, 256, 1024, 8192), (32 * MB, 128 * MB, 256 * MB), 32, 8, 128)
+
+
+def sizes_for(device: torch.device) -> Sizes:
+    return CPU if device.type == "cpu" else GPU
+
+
+def count(sizes: Sizes, dtypes: int) -> int:
+    """How many tasks `tasks` gives."""
+    return dtypes * (2 * len(sizes.rows) + len(sizes.matrices_bytes)) + 1
+
+
+def tasks(
+    sizes: Sizes, dtypes: tuple[torch.dtype, ...], device: torch.device, cache_bytes: int | None
+) -> Iterator[Task]:
+    """All of them, each made when it is asked for: the pool is the only large thing in memory."""
+    for number, dtype in enumerate(dtypes):
+        block = random_numbers(BLOCK, dtype, device)
+        pool_bytes = max(2 * (cache_bytes or UNKNOWN_CACHE_BYTES), 2 * sizes.matrices_bytes[-1])
+        pool = block.repeat(-(-pool_bytes // (block.numel() * block.element_size())))
+        if not number:
+            yield copies(pool)
+        yield from reads(sizes, pool)
+        del pool
+        yield from products(sizes, block)
+        yield from attention(sizes, block)
+
+
+def random_numbers(count: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Normally distributed, always the same."""
+    source = torch.Generator(device).manual_seed(0)
+    return torch.randn(count, generator=source, device=device).to(dtype)
+
+
+def copies(pool: Tensor) -> Task:
+    """Half of the pool into the other half; each byte is read once and written once."""
+    half = pool.numel() // 2
+    source, target = pool[:half], pool[half : 2 * half]
+    moved = 2 * half * pool.element_size()
+    return Task("copies", name_of(pool.dtype), moved, moved, lambda: target.copy_(source))
+
+
+def reads(sizes: Sizes, pool: Tensor) -> Iterator[Task]:
+    """One row times each matrix of the pool in turn: how a decode step reads its weights.
+
+    The matrices have an MLP's proportions, up and down in turn, and lie in memory as the lab stores
+    them: a tall one column by column.
+    """
+    for n_bytes in sizes.matrices_bytes:
+        matrices = matrices_of(pool, n_bytes)
+        rows = {m.shape[1]: pool[: m.shape[1]].view(1, -1) for m in matrices}
+        read = sum(m.numel() for m in matrices) * pool.element_size()
+        call = partial(_multiply_each, matrices, rows)
+        yield Task("reads", name_of(pool.dtype), read // len(matrices), read, call)
+
+
+def matrices_of(pool: Tensor, n_bytes: int) -> list[Tensor]:
+    """The pool as matrices of about `n_bytes` each, 8:3 (out, in) and 3:8 in turn."""
+    unit = max(1, round((n_bytes / pool.element_size() / 24) ** 0.5))
+    short, long = 3 * unit, 8 * unit
+    pieces = pool[: pool.numel() // (short * long) * (short * long)].view(-1, short, long)
+    return [piece if odd % 2 else piece.t() for odd, piece in enumerate(pieces)]
+
+
+def _multiply_each(matrices: list[Tensor], rows: dict[int, Tensor]) -> None:
+    for matrix in matrices:
+        F.linear(rows[matrix.shape[1]], matrix)
+
+
+def products(sizes: Sizes, block: Tensor) -> Iterator[Task]:
+    """Rows times one square matrix, over and over: on a CPU it stays in the cache."""
+    width = sizes.width
+    numbers = block.repeat(-(-width * width // block.numel()))
+    weight = numbers[: width * width].view(width, width)
+    for rows in sizes.rows:
+        batch = numbers[: rows * width].view(rows, width)
+        flops = 2 * rows * width * width
+        yield Task("products", name_of(block.dtype), rows, flops, partial(F.linear, batch, weight))
+
+
+def attention(sizes: Sizes, block: Tensor) -> Iterator[Task]:
+    """Causal attention of a prompt with itself; for one row, of one query with `CONTEXT` keys."""
+    for rows in sizes.rows:
+        keys = CONTEXT if rows == 1 else rows
+        pairs = keys if rows == 1 else rows * (rows + 1) // 2
+        query, key, value = _query_key_value(sizes, block, rows, keys)
+        call = partial(
+            F.scaled_dot_product_attention,
+            *(query, key, value),
+            is_causal=rows > 1,
+            enable_gqa=True,
+        )
+        flops = 4 * sizes.heads * sizes.head_dim * pairs
+        yield Task("attention", name_of(block.dtype), rows, flops, call)
+
+
+def _query_key_value(sizes: Sizes, block: Tensor, rows: int, keys: int) -> list[Tensor]:
+    shapes = ((sizes.heads, rows), (sizes.kv_heads, keys), (sizes.kv_heads, keys))
+    made = []
+    for heads, length in shapes:
+        needed = heads * length * sizes.head_dim
+        numbers = block.roll(len(made)).repeat(-(-needed // block.numel()))[:needed]
+        made.append(numbers.view(1, heads, length, sizes.head_dim))
+    return made
+
+
+def name_of(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
