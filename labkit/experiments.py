@@ -19,11 +19,12 @@ from dataclasses import dataclass
 
 import torch
 
-from . import generate, measure, models
+from . import catalog, generate, measure, models
 from .generate import BadRequest
 from .measure import Arm, Run, Setup
-from .records import Settings, Step
+from .records import Roofs, Settings, Step
 
+GPU_MODEL, GPU_PROMPT_TOKENS = "Llama-3.1-8B", 2048
 ARMS = {
     "naive": generate.naive,
     "cached": generate.cached,
@@ -61,6 +62,20 @@ class RaceRequest:
     stop_at_eos: bool = False
 
 
+def suited_race(text: str) -> tuple[str, str | int]:
+    """The model and prompt for a race on this machine: `text` on a CPU, more on a GPU.
+
+    A small model on a GPU is bound by its launches, and naive and cached then take the same time.
+    An 8B model parts them once the prompt has a few hundred to a thousand tokens.
+    """
+    device = models.default_device()
+    if device.type == "cuda":
+        fit = models.fits(catalog.model(GPU_MODEL), torch.bfloat16, device, GPU_PROMPT_TOKENS, 64)
+        if fit.ok:
+            return GPU_MODEL, GPU_PROMPT_TOKENS
+    return models.DEFAULT, text
+
+
 def load(
     request: RaceRequest, progress: Callable[[str, float | None], None] | None = None
 ) -> models.Loaded:
@@ -89,15 +104,22 @@ def prepare(request: RaceRequest, loaded: models.Loaded) -> list[Run]:
         machine=measure.this_machine(loaded.device),
         device=loaded.device,
         decode=loaded.tokenizer.decode,
+        roofs=_roofs(loaded),
     )
     return [Run(_arm(name, request, loaded, ids), setup) for name in request.arms]
 
 
 def steps(request: RaceRequest, runs: list[Run]) -> Iterator[tuple[Run, Step]]:
-    """Warms all runs up, then gives each token as it is made, in the order asked for."""
+    """Warms all runs up, then gives each token as it is made, in the order asked for.
+
+    A run that came to its end makes a few more steps, which nobody sees, to tell the device's time
+    from the host's.
+    """
     for run in runs:
         run.warm_up()
     yield from ORDERS[request.order](runs)
+    for run in runs:
+        run.device_share = measure.device_share(run.arm, run.setup.device)
 
 
 def validate(request: RaceRequest, loaded: models.Loaded, prompt_tokens: int) -> None:
@@ -150,6 +172,12 @@ def _check_context(request: RaceRequest, loaded: models.Loaded, prompt_tokens: i
         f"a prompt of {prompt_tokens:,} tokens and {request.new_tokens:,} new ones are more than "
         f"the {context:,} that {loaded.name} can attend to: {remedy}"
     )
+
+
+def _roofs(loaded: models.Loaded) -> Roofs | None:
+    """This machine's, if a probe has measured them, with the overhead of this model's layers."""
+    roofs = probing.known_roofs(loaded.device)
+    return roofs.for_layers(loaded.shape.layers) if roofs and loaded.shape else roofs
 
 
 def _sampler(request: RaceRequest) -> generate.Pick:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -157,3 +158,17 @@ class Ending:
 
     def decode(self, ids) -> str:
         return str(ids)
+
+
+# ---- what suits this machine
+
+
+def test_a_race_on_a_cpu_is_over_the_text_by_the_default_model():
+    assert experiments.suited_race("a text") == (models.DEFAULT, "a text")
+
+
+@pytest.mark.parametrize(("fits", "model"), [(True, "Llama-3.1-8B"), (False, models.DEFAULT)])
+def test_a_race_on_a_gpu_takes_the_8b_shape_where_it_fits(monkeypatch, fits, model):
+    monkeypatch.setattr(models, "default_device", lambda: torch.device("cuda"))
+    monkeypatch.setattr(models, "fits", lambda *_: SimpleNamespace(ok=fits))
+    assert experiments.suited_race("a text")[0] == model

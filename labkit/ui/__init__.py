@@ -6,7 +6,7 @@ clicked, or `wait` is called in a later cell, which gives the run's traces.
 
 from collections.abc import Sequence
 
-from .. import catalog, models, roofline
+from .. import catalog, experiments, models, roofline
 from ..records import Trace
 from ..records.machine import Roofs
 from ..records.workload import Workload
@@ -46,14 +46,21 @@ def first_tokens(
 
 
 def race(
-    model: str | models.Loaded = models.DEFAULT,
-    prompt: str | int = QUESTION,
+    model: str | models.Loaded | None = None,
+    prompt: str | int | None = None,
     new_tokens: int = 64,
     arms: Sequence[str] = ("naive", "cached"),
     order: str = "interleaved",
     roofs: Roofs | None = None,
 ) -> Race:
-    """Naive against cached, live. `prompt` is a text, or a number of random tokens."""
+    """Naive against cached, live. `prompt` is a text, or a number of random tokens.
+
+    By default what shows the difference on this machine: see `experiments.suited_race`.
+    """
+    suited_model, suited_prompt = experiments.suited_race(QUESTION)
+    if model is None:
+        model, prompt = suited_model, suited_prompt if prompt is None else prompt
+    prompt = QUESTION if prompt is None else prompt
     return Race(model, prompt, new_tokens, arms, order, roofs)
 
 
