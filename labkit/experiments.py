@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import torch
 
-from . import catalog, generate, measure, models
+from . import catalog, generate, measure, models, probing
 from .generate import BadRequest
 from .measure import Arm, Run, Setup
 from .records import Roofs, Settings, Step

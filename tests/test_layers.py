@@ -30,7 +30,7 @@ ALLOWED = {
     " platformdirs filelock psutil tqdm",
     "endpoints": ".records httpx",
     "probing": ".records .generate .measure .models torch transformers",
-    "experiments": ".records .generate .measure .models .probing torch",
+    "experiments": ".records .catalog .generate .measure .models .probing torch",
     "sweeps_passes": ".records .generate .measure .models .experiments torch transformers",
     "sweeps": ".records .roofline .generate .measure .models torch",
     "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
