@@ -6,6 +6,7 @@ Each row names its source. Which of them fit this computer, and how fast they ar
 from __future__ import annotations
 
 import json
+import re
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -45,6 +46,27 @@ def model(name: str) -> ModelShape:
 def machine(name: str) -> Machine:
     """The machine of that name. Raises ValueError with the nearest names."""
     return _named(machines(), name, "machine")
+
+
+VARIANTS = frozenset(["laptop", "max", "mobile", "nvl", "pro", "q", "super", "ti", "ultra"])
+
+
+def known_as(system_name: str) -> Machine | None:
+    """The row for a machine as its driver names it ("NVIDIA A100-SXM4-80GB"); None: not listed.
+
+    All words of the row's name must be there, and no word that names another variant.
+    """
+    words = _words(system_name)
+    fits = [
+        machine
+        for machine in machines().values()
+        if _words(machine.name) <= words and not VARIANTS & words - _words(machine.name)
+    ]
+    return max(fits, key=lambda machine: len(_words(machine.name)), default=None)
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(re.split(r"[\s(),@_-]+", name.lower()))
 
 
 def read_rows(path: Path, kind: type[Row]) -> dict[str, Row]:

@@ -59,11 +59,17 @@ class Probed:
         return datetime.now(UTC) - datetime.fromisoformat(self.measured_at)
 
 
-def probe(device: torch.device, quick: bool = False) -> Roofs:
-    """Measures the roofs of `device`, and remembers them unless it was `quick`."""
+def probe(
+    device: torch.device, quick: bool = False, progress: Callable[[float], None] | None = None
+) -> Roofs:
+    """Measures the roofs of `device`, and remembers them unless it was `quick`.
+
+    `progress` is told the share that is done; whatever it raises ends the probe.
+    """
     work = measure.Probe(device, one_pass(device), quick)
-    for _ in work.steps():
-        pass
+    for share in work.steps():
+        if progress:
+            progress(share)
     if not quick:
         remember(device, work.roofs())
     return work.roofs()

@@ -13,7 +13,7 @@ from html import escape
 from math import floor, log10
 from statistics import median
 
-from .records import Trace, agreement
+from .records import Machine, Roofs, Trace, agreement
 
 LATE_TOKENS = 8  # "at the end" means the last few tokens: one alone would be noise
 
@@ -44,6 +44,17 @@ def gb(n_bytes: float | None) -> str:
 def gib(n_bytes: float | None) -> str:
     """Powers of 1024, as memory is sold: 25,769,803,776 bytes are "24.0 GiB"."""
     return _scaled(n_bytes, 1024, ("bytes", "KiB", "MiB", "GiB", "TiB"))
+
+
+def flops_per_s(rate: float | None) -> str:
+    """187e9 as "187 GFLOP/s"."""
+    units = ("FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s")
+    return _scaled(rate, 1000, units)
+
+
+def bytes_per_s(rate: float | None) -> str:
+    """20.4e9 as "20.4 GB/s"."""
+    return "unknown" if rate is None else f"{gb(rate)}/s"
 
 
 def _scaled(n_bytes: float | None, base: int, units: Sequence[str]) -> str:
@@ -188,3 +199,25 @@ _METRICS: tuple[tuple[str, Callable[[Trace], str]], ...] = (
     ("peak memory", lambda trace: gib(trace.peak_memory_bytes)),
     ("origin", _origin),
 )
+
+
+# ---- roofs ---------------------------------------------------------------------------------------
+
+
+def roofs_table(roofs: Roofs, datasheet: Machine | None) -> Table:
+    """What a probe measured, beside what the machine's datasheet states where it is known."""
+    stated = datasheet.peak_flops_per_s if datasheet else {}
+    bandwidth = datasheet.bandwidth_bytes_per_s if datasheet else None
+    rows = [
+        ("read", bytes_per_s(roofs.read_bytes_per_s), bytes_per_s(bandwidth)),
+        ("copy, read and written", bytes_per_s(roofs.copy_bytes_per_s), bytes_per_s(bandwidth)),
+        *(
+            (f"products in {dtype}", flops_per_s(rate), flops_per_s(stated.get(dtype)))
+            for dtype, rate in roofs.flops_per_s.items()
+        ),
+    ]
+    if roofs.layers is not None:
+        host = f"the host's time for a pass of {roofs.layers} layers"
+        rows.append((host, ms(roofs.overhead_s), "on no datasheet"))
+    header = ("roof", "measured here", datasheet.name if datasheet else "datasheet")
+    return Table(header, tuple(rows))

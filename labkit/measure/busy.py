@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from statistics import median
-from time import perf_counter_ns
+from time import perf_counter, perf_counter_ns
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -26,6 +26,7 @@ from .clock import Arm, TokenStep, synchronise
 
 STEPS = 3
 UNTIMED_STEPS = 2  # the prefill, and a first step that may meet a new shape
+ENOUGH_S = 1.0  # no further step after so long
 
 
 def device_share(arm: Arm, device: torch.device, steps: int = STEPS) -> float | None:
@@ -36,12 +37,17 @@ def device_share(arm: Arm, device: torch.device, steps: int = STEPS) -> float | 
     if device.type not in ("cpu", "cuda"):
         return None
     share_of = _share_on_cuda if device.type == "cuda" else _share_on_cpu
+    start_s = perf_counter()
     tokens = arm.start()
     for _ in islice(tokens, UNTIMED_STEPS):
         pass
-    shares = [share_of(tokens, device) for _ in range(steps)]
-    known = [share for share in shares if share is not None]
-    return median(known) if known else None
+    shares = []
+    while len(shares) < steps and (not shares or perf_counter() - start_s < ENOUGH_S):
+        share = share_of(tokens, device)
+        if share is None:
+            break
+        shares.append(share)
+    return median(shares) if shares else None
 
 
 def _timed_next(tokens: Iterator[TokenStep], device: torch.device) -> int | None:

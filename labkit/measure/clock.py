@@ -17,7 +17,7 @@ from typing import Protocol
 import psutil
 import torch
 
-from ..records import Machine, ModelShape, Settings, Step, Trace
+from ..records import Machine, ModelShape, Roofs, Settings, Step, Trace
 from .detokenize import Detokenizer
 from .machine import versions
 
@@ -42,13 +42,17 @@ class Arm:
 
 @dataclass(frozen=True)
 class Setup:
-    """What all arms of a comparison share. `decode` turns token ids into text."""
+    """What all arms of a comparison share. `decode` turns token ids into text.
+
+    `roofs` are those of the machine where a probe has measured them: kept with the run.
+    """
 
     shape: ModelShape | None
     settings: Settings
     machine: Machine
     device: torch.device
     decode: Callable[[Sequence[int]], str]
+    roofs: Roofs | None = None
 
 
 def synchronise(device: torch.device) -> None:
@@ -60,12 +64,16 @@ def synchronise(device: torch.device) -> None:
 
 
 class Run:
-    """One arm under the clock: `warm_up`, then `step` until it gives None; `trace` at any time."""
+    """One arm under the clock: `warm_up`, then `step` until it gives None; `trace` at any time.
+
+    `device_share` is unknown until somebody measures it afterwards (`busy`).
+    """
 
     def __init__(self, arm: Arm, setup: Setup):
         self.arm, self.setup = arm, setup
         self.steps: list[Step] = []
         self.first_call_ns: int | None = None
+        self.device_share: float | None = None
         self._tokens: Iterator[TokenStep] | None = None
         self._started_at: str | None = None
         self._peak_memory_bytes: int | None = None
@@ -139,6 +147,8 @@ class Run:
             started_at=self._started_at,
             first_call_ns=self.first_call_ns,
             peak_memory_bytes=self._peak_memory_bytes,
+            roofs=self.setup.roofs,
+            device_share=self.device_share,
         )
 
 
