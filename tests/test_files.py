@@ -23,6 +23,7 @@ from labkit.records import (
     to_csv,
     to_json,
 )
+from labkit.records.machine import Rate, Roofs
 from labkit.records.model_shape import Experts
 
 fixed = settings(max_examples=60, deadline=None, derandomize=True)
@@ -70,7 +71,7 @@ def traces(draw) -> Trace:
     )
     return Trace(
         arm=draw(texts),
-        model=draw(st.sampled_from([SHAPE, ODD_SHAPE])),
+        model=draw(st.sampled_from([SHAPE, ODD_SHAPE, None])),
         settings=draw(chosen),
         machine=draw(st.sampled_from([MACHINE, ODD_MACHINE])),
         steps=tuple(draw(st.lists(steps(batch), max_size=4))),
@@ -78,6 +79,8 @@ def traces(draw) -> Trace:
         started_at=draw(maybe(texts)),
         first_call_ns=draw(maybe(counts)),
         peak_memory_bytes=draw(maybe(counts)),
+        roofs=draw(st.sampled_from([None, ROOFS])),
+        device_share=draw(maybe(numbers)),
     )
 
 
@@ -87,6 +90,13 @@ ODD_SHAPE = ModelShape(
 )  # fmt: skip
 ODD_MACHINE = Machine(
     "Ryzen™ 9, 16-core", "cuda", 2**37, cores=132, peak_flops_per_s={"bfloat16": 1.5e15}
+)
+
+ROOFS = Roofs(
+    "cpu",
+    {"float32": 1e11},
+    overhead_s=1e-3,
+    read_by_bytes={"float32": (Rate(2.0**20, 2e10), Rate(2.0**28, 1.1e10))},
 )
 
 
