@@ -11,11 +11,20 @@ from toys import FAMILIES, MACHINE, SHAPE, tiny_model, trace_of
 from labkit import catalog, models, roofline
 from labkit.generate import last_logits
 from labkit.records.estimate import Estimate
-from labkit.records.machine import Roofs
+from labkit.records.machine import Rate, Roofs
 from labkit.records.passes import Pass, Passes, Timing, passes_to_csv, passes_to_json
 from labkit.records.workload import Workload
 from labkit.roofline.prove import Trial, in_cache, prove, trials
-from labkit.roofline.whatif import Observed, calibrate, helpful, observed, outlook, reached
+from labkit.roofline.whatif import (
+    UPGRADES,
+    Observed,
+    Shares,
+    calibrate,
+    helpful,
+    observed,
+    outlook,
+    upgraded,
+)
 from labkit.sweeps_passes import REPEATS, PassRun, fork, passes_of, time_all
 
 LLAMA = catalog.model("Llama-3.1-8B")
@@ -160,40 +169,57 @@ def run_on_a100(share: float) -> Observed:
     return Observed(LLAMA, roofs, WORK, best.ttft_s / share, best.tpot_s / share, "A100")
 
 
-def test_the_calibration_is_the_share_that_the_run_reached():
-    found = calibrate(run_on_a100(0.6))
-    assert found.compute == pytest.approx(0.6)
-    assert found.memory == pytest.approx(0.6)
+def test_a_run_tells_which_share_of_the_roofs_each_phase_reached():
+    run = run_on_a100(0.6)
+    found = calibrate(replace(run, tpot_s=2 * run.tpot_s))
+    assert found.prefill == pytest.approx(0.6)
+    assert found.decode == pytest.approx(0.3)
 
 
 def test_on_its_own_machine_a_run_is_predicted_as_it_was():
     run = run_on_a100(0.6)
-    there = outlook(LLAMA, WORK, reached(run.roofs, calibrate(run)))
+    there = outlook(LLAMA, WORK, run.roofs, shares=calibrate(run))
     assert there.ttft_s == pytest.approx(run.ttft_s)
     assert there.tpot_s == pytest.approx(run.tpot_s)
 
 
 def test_elsewhere_each_phase_follows_its_own_roof():
     run = run_on_a100(0.6)
-    there = outlook(LLAMA, WORK, reached(GPU, calibrate(run)))
+    there = outlook(LLAMA, WORK, GPU, shares=calibrate(run))
     assert run.ttft_s / there.ttft_s == pytest.approx(989.4 / 312, rel=0.01)
     assert run.tpot_s / there.tpot_s == pytest.approx(3350 / 2039, rel=0.01)
 
 
+def helps(work: Workload, roofs: Roofs) -> dict:
+    then = {name: outlook(LLAMA, work, upgraded(roofs, name)) for name in UPGRADES}
+    return helpful(outlook(LLAMA, work, roofs), then)
+
+
 def test_flops_help_a_long_prompt_and_bandwidth_helps_decode():
-    assert helpful(LLAMA, WORK, GPU) == {"ttft": "FLOP/s", "tpot": "bandwidth"}
-    assert helpful(LLAMA, Workload(8, 8), GPU)["ttft"] == "bandwidth"
+    assert helps(WORK, GPU) == {"ttft": "FLOP/s", "tpot": "bandwidth"}
+    assert helps(Workload(8, 8), GPU)["ttft"] == "bandwidth"
 
 
 def test_no_upgrade_helps_where_the_host_is_the_limit():
-    slow_host = replace(GPU, overhead_s=1.0)
-    assert helpful(LLAMA, WORK, slow_host) == {"ttft": None, "tpot": None}
+    assert helps(WORK, replace(GPU, overhead_s=1.0)) == {"ttft": None, "tpot": None}
+
+
+def test_an_upgrade_speeds_up_the_curves_of_the_probe_too():
+    curve = {"float32": (Rate(1, 10.0),)}
+    roofs = replace(CPU, flops_by_rows=curve, attention_by_rows=curve, read_by_bytes=curve)
+    faster, wider = (upgraded(roofs, name) for name in UPGRADES)
+    assert faster.flops_by_rows["float32"][0].per_s == 20
+    assert faster.attention_by_rows["float32"][0].per_s == 20
+    assert faster.read_by_bytes == curve
+    assert wider.read_by_bytes["float32"][0].per_s == 20
+    assert wider.flops_by_rows == curve
+    with pytest.raises(ValueError, match="bandwidth"):
+        upgraded(roofs, "colour")
 
 
 def test_a_host_bound_run_tells_nothing_of_the_roofs():
     run = replace(run_on_a100(1), roofs=replace(GPU, overhead_s=2.0), ttft_s=2.0, tpot_s=2.0)
-    assert calibrate(run).compute is None
-    assert calibrate(run).memory is None
+    assert calibrate(run) == Shares(None, None)
 
 
 def test_a_naive_run_or_one_without_a_second_token_is_refused():
@@ -201,6 +227,8 @@ def test_a_naive_run_or_one_without_a_second_token_is_refused():
         observed(trace_of(10, 10, arm="naive"), CPU)
     with pytest.raises(ValueError, match="2 tokens"):
         observed(trace_of(10), CPU)
+    with pytest.raises(ValueError, match="probe the machine"):
+        observed(trace_of(10, 10))
     with pytest.raises(ValueError, match="above 0"):
         replace(run_on_a100(1), tpot_s=0.0)
 

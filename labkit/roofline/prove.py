@@ -9,7 +9,7 @@ what binds here, not of why; and where two accounts say much the same, nothing i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from ..records.estimate import Cost, Estimate
@@ -51,11 +51,13 @@ class Proof:
 def trials(steps: Sequence[tuple[str, Cost, float]], roofs: Roofs | None) -> list[Trial]:
     """Each step's name, work and measured seconds as a trial, the unchanged step first.
 
-    Without roofs each account is scaled so that it explains that step exactly: only the changes
-    speak then.
+    The accounts are the plain ones, FLOPs ÷ FLOP/s and bytes ÷ bandwidth, whatever the probe knows
+    of single kernels. Without roofs each account is scaled so that it explains that step exactly:
+    only the changes speak then.
     """
     if roofs is not None:
-        return [Trial(name, predict(cost, roofs), seconds) for name, cost, seconds in steps]
+        plain = replace(roofs, flops_by_rows={}, attention_by_rows={}, read_by_bytes={})
+        return [Trial(name, predict(cost, plain), seconds) for name, cost, seconds in steps]
     _, base, base_s = steps[0]
     return [
         Trial(

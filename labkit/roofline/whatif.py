@@ -1,8 +1,8 @@
 """What a run would have taken elsewhere: the roofs of another machine, as far as this run reached.
 
-A run reaches some share of each roof: kernels are not perfect. We take it that the same software
-reaches the same share on another machine. That is a guess, so the results are predictions. Queueing
-and the network, which a server's TTFT also holds, are not known here.
+A prefill and a decode step each reach some share of what the roofs allow. We take it that the same
+software reaches the same shares on another machine. That is a guess, so the results are
+predictions. Queueing and the network, which a server's TTFT also holds, are not known here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..records.estimate import Cost, Estimate
-from ..records.machine import Roofs
+from ..records.machine import Rate, Roofs
 from ..records.model_shape import ModelShape
 from ..records.trace import Trace
 from ..records.workload import Workload
@@ -40,11 +40,11 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """The share of each roof that a run reached; None: the run does not tell."""
+class Shares:
+    """How much of the speed that the roofs allow each phase reached; None: the run doesn't tell."""
 
-    compute: float | None
-    memory: float | None
+    prefill: float | None = None
+    decode: float | None = None
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,14 @@ class Outlook:
         return self.later.seconds
 
 
-def observed(trace: Trace, roofs: Roofs) -> Observed:
-    """A cached run as the start of a what-if. Raises ValueError where it has too little to say."""
+def observed(trace: Trace, roofs: Roofs | None = None) -> Observed:
+    """A cached run as the start of a what-if, on `roofs` or else on those stored with the run.
+
+    Raises ValueError where it has too little to say.
+    """
+    roofs = roofs or trace.roofs
+    if roofs is None:
+        raise ValueError("this run has no roofs: probe the machine first, and give its roofs")
     if trace.model is None:
         raise ValueError(f"the shape of {trace.settings.model} is unknown: choose a known model")
     if trace.arm == "naive" or trace.tpot_s is None:
@@ -76,44 +82,56 @@ def observed(trace: Trace, roofs: Roofs) -> Observed:
     return Observed(trace.model, roofs, work, *times, trace.machine.name, trace.origin, grows)
 
 
-def outlook(shape: ModelShape, work: Workload, roofs: Roofs, grows: bool = False) -> Outlook:
-    """What those roofs allow. Raises ValueError for lengths that the model can't have."""
-    return Outlook(*(predict(cost, roofs) for cost in _costs(shape, work, grows)))
+def outlook(
+    shape: ModelShape,
+    work: Workload,
+    roofs: Roofs,
+    grows: bool = False,
+    shares: Shares = Shares(),
+) -> Outlook:
+    """What those roofs allow, as far as `shares` of it is reached; an unknown share counts as all.
+
+    Raises ValueError for lengths that the model can't have.
+    """
+    first, later = (predict(cost, roofs) for cost in _costs(shape, work, grows))
+    return Outlook(_slowed(first, shares.prefill), _slowed(later, shares.decode))
 
 
-def calibrate(run: Observed) -> Calibration:
-    """Sets TTFT and TPOT against what the roofs allow; each tells of the roof that binds it."""
-    shares: dict[str, float] = {}
+def calibrate(run: Observed) -> Shares:
+    """Sets TTFT and TPOT against what the roofs allow, the host's time left out of both."""
     best = outlook(run.shape, run.work, run.roofs, run.grows)
-    for estimate, seconds in ((best.first, run.ttft_s), (best.later, run.tpot_s)):
-        host_s = 0.0 if estimate.overlaps else estimate.overhead_s or 0.0
-        if seconds > host_s:
-            shares[estimate.limiter] = estimate.device_s / (seconds - host_s)
-    return Calibration(shares.get("compute"), shares.get("memory-bandwidth"))
-
-
-def reached(roofs: Roofs, calibration: Calibration) -> Roofs:
-    """Roofs lowered to the share that a run reached; a share that is not known is left at 1."""
-    compute, memory = calibration.compute or 1.0, calibration.memory or 1.0
-    return _scaled(roofs, compute, memory)
+    return Shares(_share(best.first, run.ttft_s), _share(best.later, run.tpot_s))
 
 
 def upgraded(roofs: Roofs, upgrade: str, times: float = 2.0) -> Roofs:
     """The machine with so many times the FLOP/s or the bandwidth."""
-    if upgrade not in UPGRADES:
-        raise ValueError(f"unknown upgrade {upgrade!r}; choose one of {', '.join(UPGRADES)}")
-    return _scaled(roofs, *((times, 1.0) if upgrade == "FLOP/s" else (1.0, times)))
+    if upgrade == "FLOP/s":
+        return replace(
+            roofs,
+            flops_per_s={dtype: rate * times for dtype, rate in roofs.flops_per_s.items()},
+            flops_by_rows=_faster(roofs.flops_by_rows, times),
+            attention_by_rows=_faster(roofs.attention_by_rows, times),
+        )
+    if upgrade == "bandwidth":
+        return replace(
+            roofs,
+            read_bytes_per_s=roofs.read_bytes_per_s and roofs.read_bytes_per_s * times,
+            copy_bytes_per_s=roofs.copy_bytes_per_s and roofs.copy_bytes_per_s * times,
+            read_by_bytes=_faster(roofs.read_by_bytes, times),
+        )
+    raise ValueError(f"unknown upgrade {upgrade!r}; choose one of {', '.join(UPGRADES)}")
 
 
-def helpful(shape: ModelShape, work: Workload, roofs: Roofs, grows: bool = False) -> dict:
-    """For "ttft" and "tpot": the upgrade that shortens it most, or None where neither helps."""
-    now = outlook(shape, work, roofs, grows)
-    then = {name: outlook(shape, work, upgraded(roofs, name), grows) for name in UPGRADES}
-    found = {}
+def helpful(now: Outlook, then: dict[str, Outlook]) -> dict[str, str | None]:
+    """For "ttft" and "tpot" the upgrade that shortens it most; None where none does by a tenth.
+
+    `then` maps each upgrade to the outlook with it.
+    """
+    found: dict[str, str | None] = {}
     for metric in ("ttft", "tpot"):
-        best = min(UPGRADES, key=lambda name: getattr(then[name], f"{metric}_s"))
-        left = getattr(then[best], f"{metric}_s") / getattr(now, f"{metric}_s")
-        found[metric] = best if left <= HELPS else None
+        left = {name: getattr(o, f"{metric}_s") for name, o in then.items()}
+        best = min(left, key=left.__getitem__)
+        found[metric] = best if left[best] <= HELPS * getattr(now, f"{metric}_s") else None
     return found
 
 
@@ -124,11 +142,23 @@ def _costs(shape: ModelShape, work: Workload, grows: bool) -> tuple[Cost, Cost]:
     return prefill(shape, work.prompt_tokens, *how), decode_step(shape, middle, *how, slots)
 
 
-def _scaled(roofs: Roofs, compute: float, memory: float) -> Roofs:
-    copied = roofs.copy_bytes_per_s
-    return replace(
-        roofs,
-        flops_per_s={dtype: rate * compute for dtype, rate in roofs.flops_per_s.items()},
-        read_bytes_per_s=roofs.read_bytes_per_s and roofs.read_bytes_per_s * memory,
-        copy_bytes_per_s=copied and copied * memory,
-    )
+def _share(best: Estimate, seconds: float) -> float | None:
+    """None where the host is the limit: then the device's own time is not known."""
+    host_s = 0.0 if best.overlaps else best.overhead_s or 0.0
+    if best.limiter == "host-overhead" or seconds <= host_s:
+        return None
+    return best.device_s / (seconds - host_s)
+
+
+def _slowed(best: Estimate, share: float | None) -> Estimate:
+    share = share or 1.0
+    shared_s = None if best.shared_s is None else best.shared_s / share
+    parts = {"compute_s": best.compute_s / share, "memory_s": best.memory_s / share}
+    return replace(best, **parts, shared_s=shared_s)
+
+
+def _faster(curves: dict[str, tuple[Rate, ...]], times: float) -> dict[str, tuple[Rate, ...]]:
+    return {
+        dtype: tuple(replace(rate, per_s=rate.per_s * times) for rate in curve)
+        for dtype, curve in curves.items()
+    }

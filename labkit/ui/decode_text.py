@@ -127,8 +127,8 @@ def verdict(found: Proof, void: list[Trial]) -> str:
     text += f"{found.reason[0].upper()}{found.reason[1:]}."
     for trial in void:
         text += (
-            f" “{trial.name}” is left out: fewer bytes can't take longer, so other kernels ran, "
-            "slower ones."
+            f" “{trial.name}” is left out: fewer bytes can't take longer by themselves, so slower "
+            "kernels ran, or something disturbed it."
         )
     return text
 

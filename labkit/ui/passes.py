@@ -1,7 +1,8 @@
 """What the panels of lessons 04 and 05 share: passes are timed in turns and drawn as they come.
 
 A subclass plans the passes of a request and draws the `Passes` measured so far. Roofs come with the
-panel or from this machine's probe; without a model's shape there is nothing to predict.
+panel or from an earlier probe of this machine; a panel never probes by itself. Without roofs, or
+without a model's shape, there is nothing to predict.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 
 import ipywidgets as w
 
-from .. import models, sweeps_passes
+from .. import models, probing, sweeps_passes
 from ..records.machine import Roofs
 from ..records.model_shape import ModelShape
 from ..records.passes import Passes, passes_to_csv, passes_to_json
@@ -19,6 +20,14 @@ from ..sweeps_passes import PassRun
 from .controls import ModelControls
 from .download import Export
 from .panel import Panel
+
+
+def roofs_on(device: str, given: Roofs | None) -> Roofs | None:
+    """The roofs handed over if they are of that kind of device, else those probed here earlier."""
+    where = models.resolve_device(device)
+    if given is not None and given.device == where.type:
+        return given
+    return probing.known_roofs(where)
 
 
 class PassPanel(Panel):
@@ -33,13 +42,14 @@ class PassPanel(Panel):
         body: list[w.Widget],
     ):
         self.passes: Passes | None = None
-        self.roofs = roofs
+        self._given_roofs = roofs
         self._runs: list[PassRun] = []
         self._loaded: models.Loaded | None = None
         self._before: Passes | None = None
         self._model = ModelControls(model)
         self._text = w.HTML()
         self.export = Export(name, self._write)
+        self.roofs = roofs_on(self._model.device.value, roofs)
         super().__init__([self._model, *controls], [*body, self._text, self.export])
         for control in (self._model.model, self._model.device, self._model.dtype):
             control.observe(self._changed, "value")
@@ -54,6 +64,7 @@ class PassPanel(Panel):
 
     def work(self, request) -> Iterator[float]:
         loaded = self._model.load(self._worker, self.on_load)
+        self.roofs = roofs_on(str(loaded.device), self._given_roofs)
         runs = self.plan(request, loaded)
         self.on_load("warming up", None)
         self.figure.fit_width()
@@ -101,6 +112,7 @@ class PassPanel(Panel):
         """A control was moved: what was measured is not of this choice any more."""
         if not self.running and self.dtype is not None:
             self.passes = None
+            self.roofs = roofs_on(self._model.device.value, self._given_roofs)
             self.draw()
 
     def _write(self, kind: str) -> str:

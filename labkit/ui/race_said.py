@@ -18,6 +18,7 @@ from ..records.workload import Workload
 from ..roofline.arms import Said, off_by, predict_arm
 from .controls import WIDE
 from .live import LiveFigure
+from .passes import roofs_on
 
 NOTHING = "nothing"
 CHARACTERS_PER_TOKEN = 4  # a guess for English, used until the tokenizer is loaded
@@ -28,7 +29,7 @@ class RaceSaid:
     """Its own controls, its text, and the predicted curves in the race's figure."""
 
     def __init__(self, figure: LiveFigure, roofs: Roofs | None):
-        self.figure, self.roofs = figure, roofs
+        self.figure, self._given = figure, roofs
         self.also, self.text = AlsoPredict(), w.HTML()
 
     def show(
@@ -36,11 +37,13 @@ class RaceSaid:
         arms: Sequence[str],
         shape: ModelShape | None,
         work: Workload,
+        device: str,
         traces: Sequence[Trace] = (),
     ) -> None:
         """Draws and tells what `work` should take; `traces` are runs of that same work, or none."""
+        roofs = roofs_on(device, self._given)
         try:
-            said, also = here(arms, shape, work, self.roofs), self.also.said(arms, work)
+            said, also = here(arms, shape, work, roofs), self.also.said(arms, work)
         except ValueError as error:  # a length that the model can't have
             self.text.value = f"<p>{escape(str(error))}</p>"
             return
@@ -49,7 +52,7 @@ class RaceSaid:
             *figures.said_curves("also", {one.arm: one.step_s for one in also}),
         ]
         self.figure.show_curves(curves, {})
-        self.text.value = told(said, parting(shape, work, self.roofs), work, traces)
+        self.text.value = told(said, parting(shape, work, roofs), work, traces)
 
 
 class AlsoPredict(w.HBox):

@@ -16,13 +16,12 @@ from ..records.machine import Roofs
 from ..records.workload import DTYPE_BYTES, Workload, compute_dtype
 from ..roofline.whatif import (
     UPGRADES,
-    Calibration,
     Observed,
     Outlook,
+    Shares,
     calibrate,
     helpful,
     outlook,
-    reached,
     upgraded,
 )
 from .controls import WIDE
@@ -39,8 +38,8 @@ class WhatIf(w.VBox):
 
     def __init__(self, run: Observed):
         self.run = run
-        self.calibration = calibrate(run)
-        work, host_s = run.work, run.roofs.overhead_s
+        self.shares = calibrate(run)
+        work, host_s = run.work, run.roofs.for_layers(run.shape.layers).overhead_s
         self.machine = w.Dropdown(options=[HERE, *catalog.machines()], description="Machine")
         self.dtype = w.Dropdown(options=list(DTYPE_BYTES), value=work.dtype, description="Format")
         self.prompt_tokens = _number("Prompt tokens", work.prompt_tokens)
@@ -75,13 +74,13 @@ class WhatIf(w.VBox):
 
     @property
     def roofs(self) -> Roofs:
-        """The chosen machine's roofs, as far as the run reached its own."""
+        """The chosen machine's roofs, with the host's time as it is set above."""
         if self.machine.value == HERE:
             roofs = self.run.roofs
         else:
             roofs = roofline.datasheet_roofs(catalog.machine(self.machine.value))
         host_s = self.host_ms.value * 1e-3 or None
-        return reached(replace(roofs, overhead_s=host_s), self.calibration)
+        return replace(roofs, overhead_s=host_s, layers=None)
 
     def _refresh(self, _=None) -> None:
         try:
@@ -96,14 +95,16 @@ class WhatIf(w.VBox):
 
     def _show(self, work: Workload, roofs: Roofs) -> None:
         run, shape = self.run, self.run.shape
-        there = outlook(shape, work, roofs, run.grows)
-        better = {u: outlook(shape, work, upgraded(roofs, u), run.grows) for u in UPGRADES}
+        there = outlook(shape, work, roofs, run.grows, self.shares)
+        better = {
+            upgrade: outlook(shape, work, upgraded(roofs, upgrade), run.grows, self.shares)
+            for upgrade in UPGRADES
+        }
         bars = [Bar("predicted there", there.ttft_s, there.tpot_s)]
         bars += [Bar(f"… with twice the {u}", o.ttft_s, o.tpot_s) for u, o in better.items()]
         given = Bar(f"the run ({run.origin})", run.ttft_s, run.tpot_s)
         self.figure.show_curves(figures.what_if_curves(given, bars), {})
-        helps = helpful(shape, work, roofs, run.grows)
-        lines = [*sentences(run, there, helps), *self._notes(work)]
+        lines = [*sentences(run, there, helpful(there, better)), *self._notes(work)]
         table = summary.Table(
             ("", "TTFT", "TPOT"),
             tuple(
@@ -114,7 +115,7 @@ class WhatIf(w.VBox):
 
     def _notes(self, work: Workload) -> list[str]:
         """What the reader has to know to believe it, or not to."""
-        notes = [calibrated(self.calibration)]
+        notes = [calibrated(self.shares)]
         if self.machine.value != HERE:
             machine = catalog.machine(self.machine.value)
             weights = roofline.weight_bytes(self.run.shape, work.dtype)
@@ -148,16 +149,17 @@ def _upgrade(best: str | None) -> str:
     return f"more {best}" if best else "neither more FLOP/s nor more bandwidth"
 
 
-def calibrated(found: Calibration) -> str:
-    """Which share of each roof the run reached, or that it doesn't tell."""
-    shares = {"compute roof": found.compute, "bandwidth": found.memory}
-    known = [f"{share:.0%} of the {roof}" for roof, share in shares.items() if share]
-    unknown = [roof for roof, share in shares.items() if not share]
-    text = f"The run reached {' and '.join(known)}" if known else "The run reached no roof"
+def calibrated(found: Shares) -> str:
+    """How near to its roofs the run came, or that it doesn't tell."""
+    shares = {"prefill": found.prefill, "decode": found.decode}
+    known = [f"its {phase} {share:.0%}" for phase, share in shares.items() if share]
+    unknown = [phase for phase, share in shares.items() if not share]
+    text = "Of the speed that its machine's roofs allow, the run reached: "
+    text += ", ".join(known) or "nothing that can be told"
     if unknown:
-        text += f"; of the {' and the '.join(unknown)} it doesn't tell, so it is taken in full"
+        text += f". Its {' and its '.join(unknown)} waited for the host, so all is taken there"
     if any(share and share > IMPOSSIBLE for share in shares.values()):
-        text += ". More than all of a roof can't be: one of the numbers given is not right"
+        text += ". More than all can't be: one of the numbers given is not right"
     if any(share and share < LITTLE for share in shares.values()):
         text += (
             ". That is little: something else, such as the host's time, may have been the limit, "
