@@ -1,4 +1,4 @@
-"""Toys that the tests share: tiny models with seeded random weights, and traces made up by hand.
+"""Toys that the tests share: tiny models with seeded random weights, and traces made by hand.
 
 Nothing is downloaded. The models have two layers, and weights so large that no two candidate tokens
 are as good as tied: a tie could hide a wrong cache behind a right token, or blame a right one.
@@ -6,8 +6,10 @@ are as good as tied: a tie could hide a wrong cache behind a right token, or bla
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cache
 
+import pytest
 import torch
 from transformers import (
     AutoModelForCausalLM,
@@ -19,6 +21,7 @@ from transformers import (
     Qwen3Config,
 )
 
+from labkit.generate import cached, naive, preallocated
 from labkit.records import Machine, ModelShape, Settings, Step, Trace
 
 FAMILIES = ("llama", "qwen3", "gpt2", "gemma2", "mistral")
@@ -61,6 +64,30 @@ def tiny_model(family: str, context: int = CONTEXT):
     """The model of that family, in float32 on the CPU, always with the same weights."""
     torch.manual_seed(0)
     return AutoModelForCausalLM.from_config(config(family, context), dtype=torch.float32).eval()
+
+
+# ---- runs ---------------------------------------------------------------------------------------
+
+ARMS = (naive, cached, preallocated)
+every_arm = pytest.mark.parametrize("arm", ARMS)
+PROMPT = [5, 17, 80, 3, 42, 99, 8, 61, 23]
+
+
+def tokens(forwards, row: int = 0) -> list[int]:
+    return [forward.token_ids[row].item() for forward in forwards]
+
+
+@contextmanager
+def watched(model):
+    """The keyword arguments of each forward pass, and how many positions its output head saw."""
+    calls, head_positions = [], []
+    hooks = [
+        model.register_forward_pre_hook(lambda _, args, kw: calls.append(kw), with_kwargs=True),
+        model.lm_head.register_forward_hook(lambda _, x, y: head_positions.append(y.shape[1])),
+    ]
+    yield calls, head_positions
+    for hook in hooks:
+        hook.remove()
 
 
 # ---- records ------------------------------------------------------------------------------------
