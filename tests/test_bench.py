@@ -7,12 +7,12 @@ import json
 import pytest
 import torch
 
-from labkit import experiments, generate, models
-from labkit.bench import cached_vs_generate, chart_tax, equal_tokens, race, start_stop
+from labkit import experiments, generate, models, roofline
+from labkit.bench import cached_vs_generate, chart_tax, equal_tokens, prediction, race, start_stop
 from labkit.bench.kernel import in_kernel
 from labkit.bench.stats import Figure, Report, differing, ratios
 from labkit.cli import main
-from labkit.records import Machine
+from labkit.records import Machine, Rate, Roofs
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +142,33 @@ def test_a_benchmark_of_no_pairs_is_refused(capsys):
         main(["bench", "race", "--pairs", "0"])
     assert stop.value.code == 2
     assert "1 or more" in capsys.readouterr().err
+
+
+# ---- prediction ----------------------------------------------------------------------------------
+
+PROBED = Roofs(
+    "cpu",
+    {"float32": 1e11},
+    1e10,
+    1e10,
+    overhead_s=0.001,
+    flops_by_rows={"float32": (Rate(1, 1e10), Rate(64, 1e11))},
+    attention_by_rows={"float32": (Rate(1, 1e10),)},
+    read_by_bytes={"float32": (Rate(1e6, 1e10),)},
+    layers=2,
+)
+
+
+def test_each_pass_stands_beside_its_prediction_and_the_median_error_beside_its_promise(toy):
+    figures = prediction.measure(toy, contexts=(8, 16), prompts=(4,), roofs=PROBED)
+    decode, ttft, *passes = figures
+    assert (decode.at_most, ttft.at_most) == (15, 20)
+    assert (len(decode.repeats), len(ttft.repeats), len(passes)) == (2, 1, 3)
+    assert passes[0].name.startswith("decode step at 8 tokens, ms (predicted ")
+    said = roofline.predict(roofline.prefill(toy.shape, 4, dtype="float32"), PROBED).seconds
+    assert ttft.repeats[0] == pytest.approx(abs(said * 1e3 / passes[2].median - 1) * 100, rel=1e-6)
+
+
+def test_the_prediction_probes_when_no_roofs_are_handed_in(toy, monkeypatch):
+    monkeypatch.setattr(prediction.probing, "probe", lambda device: PROBED)
+    assert prediction.measure(toy, contexts=(8,), prompts=(4,))[0].repeats

@@ -132,3 +132,31 @@ def test_impossible_machines_and_mixtures_are_refused():
 def test_the_physics_needs_no_torch():
     code = "import sys, labkit.catalog, labkit.roofline; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---- machines as their drivers name them ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("system_name", "row"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "A100-80GB"),
+        ("NVIDIA A100-SXM4-40GB", "A100-40GB"),
+        ("Tesla T4", "T4"),
+        ("NVIDIA GeForce RTX 4090", "RTX-4090"),
+        ("NVIDIA RTX 6000 Ada Generation", "RTX-6000-Ada"),
+        ("Apple M1 Max", "M1-Max"),
+        ("Apple M1", "M1"),
+        ("11th Gen Intel(R) Core(TM) i5-1135G7 @ 2.40GHz", "Core-i5-1135G7"),
+        ("AMD EPYC 9654 96-Core Processor", "EPYC-9654"),
+        ("Apple M1 Pro", None),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", None),
+        ("NVIDIA GeForce RTX 4080 SUPER", None),
+        ("NVIDIA A10G", None),
+        ("AMD EPYC", None),
+        ("", None),
+    ],
+)
+def test_a_machine_is_known_by_all_words_of_its_row_and_no_other_variants(system_name, row):
+    found = catalog.known_as(system_name)
+    assert (found.name if found else None) == row

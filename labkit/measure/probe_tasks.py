@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 
 import torch
 import torch.nn.functional as F
@@ -37,19 +38,21 @@ class Sizes:
     """What a machine of some kind is probed with; the largest must keep it busy for a while.
 
     `width` is that of the square weights whose product is timed. `matrices_bytes` are those that
-    one row is multiplied with, `heads` query heads share `kv_heads` of `head_dim` numbers.
+    one row is multiplied with, `layer_bytes` that of the keys which a cache copies at a time;
+    `heads` query heads share `kv_heads` of `head_dim` numbers.
     """
 
     width: int
     rows: tuple[int, ...]
     matrices_bytes: tuple[int, ...]
+    layer_bytes: int
     heads: int = 8
     kv_heads: int = 2
     head_dim: int = 64
 
 
-CPU = Sizes(1024, (1, 4, 16, 64, 256, 1024), (MB // 2, 3 * MB, 12 * MB, 100 * MB))
-GPU = Sizes(8192, (1, 16, 64, 256, 1024, 8192), (32 * MB, 128 * MB, 256 * MB), 32, 8, 128)
+CPU = Sizes(1024, (1, 4, 16, 64, 256, 1024), (MB // 2, 3 * MB, 12 * MB, 100 * MB), MB)
+GPU = Sizes(8192, (1, 16, 64, 256, 1024, 8192), (32 * MB, 128 * MB, 256 * MB), 64 * MB, 32, 8, 128)
 
 
 def sizes_for(device: torch.device) -> Sizes:
@@ -70,7 +73,7 @@ def tasks(
         pool_bytes = max(2 * (cache_bytes or UNKNOWN_CACHE_BYTES), 2 * sizes.matrices_bytes[-1])
         pool = block.repeat(-(-pool_bytes // (block.numel() * block.element_size())))
         if not number:
-            yield copies(pool)
+            yield copies(sizes, pool)
         yield from reads(sizes, pool)
         del pool
         yield from products(sizes, block)
@@ -83,12 +86,22 @@ def random_numbers(count: int, dtype: torch.dtype, device: torch.device) -> Tens
     return torch.randn(count, generator=source, device=device).to(dtype)
 
 
-def copies(pool: Tensor) -> Task:
-    """Half of the pool into the other half; each byte is read once and written once."""
-    half = pool.numel() // 2
-    source, target = pool[:half], pool[half : 2 * half]
-    moved = 2 * half * pool.element_size()
-    return Task("copies", name_of(pool.dtype), moved, moved, lambda: target.copy_(source))
+def copies(sizes: Sizes, pool: Tensor) -> Task:
+    """The pool as the keys of many layers, each with one position appended: what a growing cache
+    does, into memory that is new. Each byte is read once and written once.
+    """
+    positions = sizes.layer_bytes // (sizes.kv_heads * sizes.head_dim * pool.element_size())
+    one = (sizes.kv_heads, positions, sizes.head_dim)
+    layers = list(pool[: pool.numel() // prod(one) * prod(one)].view(-1, *one))
+    kept = list(layers)
+
+    def grow() -> list[Tensor]:
+        for number, keys in enumerate(layers):
+            kept[number] = torch.cat([keys, keys[:, :1]], dim=1)
+        return kept
+
+    moved = 2 * len(layers) * prod(one) * pool.element_size()
+    return Task("copies", name_of(pool.dtype), sizes.layer_bytes, moved, grow)
 
 
 def reads(sizes: Sizes, pool: Tensor) -> Iterator[Task]:
