@@ -113,7 +113,7 @@ def _axes(figure: go.Figure) -> None:
     figure.update_yaxes(title_text="MB", row=1, col=1)
     figure.update_xaxes(title_text="context", type="category", row=1, col=1)
     figure.update_xaxes(title_text="tokens processed together", type="log", dtick=1, row=1, col=2)
-    figure.update_yaxes(title_text="ms", type="log", row=1, col=2)
+    figure.update_yaxes(title_text="ms", type="log", dtick="D2", row=1, col=2)
     figure.update_xaxes(title_text="context", rangemode="tozero", row=2, col=1)
     figure.update_yaxes(title_text="ms", row=2, col=1)
     figure.update_xaxes(type="category", row=2, col=2)
@@ -189,7 +189,6 @@ def _format_bars(name: str, color: str, pattern: str) -> go.Bar:
         visible=False,
         offsetgroup=kind,
         marker={"color": color, "pattern": {"shape": pattern}},
-        opacity=1.0 if kind == "measured" else 0.7,
         textposition="outside",
         cliponaxis=False,
         hovertemplate=f"%{{x}}: %{{y:.3s}} ms<extra>{kind}</extra>",

@@ -59,7 +59,10 @@ def race(traces: Sequence[Trace] = (), new_tokens: int | None = None) -> go.Figu
     figure.update_yaxes(title="tokens per second", row=1, col=1)
     figure.update_yaxes(title="ms per token", row=2, col=1)
     figure.update_xaxes(title="token number (1 is the prefill's)", row=2, col=1)
-    plain(figure, height=460)
+    plain(figure, height=500)
+    figure.update_layout(
+        legend={"y": -0.14, "yanchor": "top", "x": 0, "xanchor": "left"}, margin={"b": 88}
+    )
     figure.update_layout(race_layout(traces, new_tokens))
     return figure
 
@@ -67,12 +70,15 @@ def race(traces: Sequence[Trace] = (), new_tokens: int | None = None) -> go.Figu
 def race_layout(traces: Sequence[Trace], new_tokens: int | None = None, also: str = "") -> dict:
     """What of the layout changes with the run: the title, which says where, and the x range.
 
-    `also` names the other model and machine that are predicted besides.
+    `also` names the other model and machine that are predicted besides; they can be a hundred times
+    faster, so the axes are logarithmic then.
     """
     longest = max((len(trace.steps) for trace in traces), default=0)
     span = [0, max(new_tokens or longest, 2) + 0.5]
     title = provenance(traces) + (f"<br>also predicted: {escape(also)}" if also else "")
-    return {"title.text": title, "xaxis.range": span, "xaxis2.range": span}
+    kind = "log" if also else "linear"
+    axes = {"yaxis.type": kind, "yaxis2.type": kind}
+    return {"title.text": title, "xaxis.range": span, "xaxis2.range": span, **axes}
 
 
 def _line(curve: Curve) -> go.Scatter:

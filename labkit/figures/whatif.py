@@ -67,7 +67,6 @@ def _bars(metric: str, kind: str, color: str, pattern: str, legend: bool) -> go.
         legendgroup=kind,
         showlegend=legend,
         marker={"color": color, "pattern": {"shape": pattern}},
-        opacity=1.0 if kind == "given" else 0.7,
         textposition="outside",
         cliponaxis=False,
         hovertemplate=f"%{{y}}: %{{x:,.3s}} ms<extra>{kind}</extra>",
