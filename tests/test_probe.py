@@ -15,7 +15,9 @@ from labkit.measure.probe_tasks import MB, Sizes, count, matrices_of, tasks
 from labkit.records import Rate, Roofs
 
 CPU = torch.device("cpu")
-TINY = Sizes(16, (1, 4, 8), (4000, 40_000), layer_bytes=2048, heads=4, kv_heads=2, head_dim=8)
+TINY = Sizes(
+    16, (1, 4, 8), (1, 4, 8), (4000, 40_000), layer_bytes=2048, heads=4, kv_heads=2, head_dim=8
+)
 probe_module = importlib.import_module("labkit.measure.probe")
 
 

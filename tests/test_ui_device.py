@@ -11,7 +11,7 @@ from labkit import probing, ui
 from labkit.measure.probe_tasks import Sizes
 from labkit.records import Machine, Roofs
 
-TINY = Sizes(16, (1, 4), (4000, 40_000), layer_bytes=2048, heads=4, kv_heads=2, head_dim=8)
+TINY = Sizes(16, (1, 4), (1, 4), (4000, 40_000), layer_bytes=2048, heads=4, kv_heads=2, head_dim=8)
 TIMEOUT_S = 120
 ROOFS = Roofs("cpu", {"float32": 1.5e11}, 2e10, 1e10, overhead_s=0.003, layers=16)
 

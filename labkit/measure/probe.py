@@ -21,15 +21,16 @@ import torch
 
 from ..records import Rate, Roofs
 from .machine import this_machine, versions
-from .probe_tasks import Sizes, count, sizes_for, tasks
+from .probe_tasks import Sizes, count, random_numbers, sizes_for, tasks
 from .repeat import SHORT_NS, timed
 
 OnePass = Callable[[int], Callable[[], object]]
 
 LAYERS = (4, 16)  # two depths give what one layer costs
 LEAST, MOST = 5, 25  # repeats
-ENOUGH_S = 0.15  # a task repeated for so long needs no further repeat
+ENOUGH_S = 0.12  # a task repeated for so long needs no further repeat
 QUICK_S = 0.03
+SPIN_UP_S = 1.0
 TOO_LONG_S = 0.5  # after a task that takes so long, larger ones of its kind are left out
 
 
@@ -67,6 +68,7 @@ class Probe:
         for done, layers in enumerate(depths, start=1):
             self._pass_s[layers] = median(self._repeats_s(self._one_pass(layers)))
             yield done / total
+        self._spin_up()
         cache_bytes = this_machine(self._device).cache_bytes
         too_long = set()
         every = tasks(self._sizes, self._dtypes, self._device, cache_bytes)
@@ -78,6 +80,15 @@ class Probe:
                 if best_s > TOO_LONG_S:
                     too_long.add(key)
             yield done / total
+
+    def _spin_up(self) -> None:
+        """Products for a while, since a GPU's clock rises under load."""
+        if self._device.type == "cpu":
+            return
+        numbers = random_numbers(1024 * 1024, self._dtypes[0], self._device).view(1024, 1024)
+        spent_s = 0.0
+        while spent_s < SPIN_UP_S:
+            spent_s += 1e-9 * 100 * timed(lambda: numbers @ numbers, self._device, times=100)
 
     def _repeats_s(self, call: Callable[[], object]) -> list[float]:
         """Seconds of each repeat, short calls timed several at a time."""

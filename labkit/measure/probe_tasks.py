@@ -44,6 +44,7 @@ class Sizes:
 
     width: int
     rows: tuple[int, ...]
+    attention_rows: tuple[int, ...]
     matrices_bytes: tuple[int, ...]
     layer_bytes: int
     heads: int = 8
@@ -51,8 +52,23 @@ class Sizes:
     head_dim: int = 64
 
 
-CPU = Sizes(1024, (1, 4, 16, 64, 256, 1024), (MB // 2, 3 * MB, 12 * MB, 100 * MB), MB)
-GPU = Sizes(8192, (1, 16, 64, 256, 1024, 8192), (32 * MB, 128 * MB, 256 * MB), 64 * MB, 32, 8, 128)
+CPU = Sizes(
+    width=1024,
+    rows=(1, 4, 16, 64, 256, 1024),
+    attention_rows=(1, 4, 16, 64, 256, 1024),
+    matrices_bytes=(MB // 2, 3 * MB, 12 * MB, 100 * MB),
+    layer_bytes=MB,
+)
+GPU = Sizes(
+    width=8192,
+    rows=(1, 16, 64, 256, 1024, 8192),
+    attention_rows=(1, 16, 64, 256, 1024),  # a kernel that writes its scores out needs memory
+    matrices_bytes=(32 * MB, 128 * MB, 256 * MB),  # smaller ones would time their launches
+    layer_bytes=64 * MB,
+    heads=32,
+    kv_heads=8,
+    head_dim=128,
+)
 
 
 def sizes_for(device: torch.device) -> Sizes:
@@ -61,7 +77,8 @@ def sizes_for(device: torch.device) -> Sizes:
 
 def count(sizes: Sizes, dtypes: int) -> int:
     """How many tasks `tasks` gives."""
-    return dtypes * (2 * len(sizes.rows) + len(sizes.matrices_bytes)) + 1
+    curves = (sizes.rows, sizes.attention_rows, sizes.matrices_bytes)
+    return dtypes * sum(map(len, curves)) + 1
 
 
 def tasks(
@@ -144,7 +161,7 @@ def products(sizes: Sizes, block: Tensor) -> Iterator[Task]:
 
 def attention(sizes: Sizes, block: Tensor) -> Iterator[Task]:
     """Causal attention of a prompt with itself; for one row, of one query with `CONTEXT` keys."""
-    for rows in sizes.rows:
+    for rows in sizes.attention_rows:
         keys = CONTEXT if rows == 1 else rows
         pairs = keys if rows == 1 else rows * (rows + 1) // 2
         query, key, value = _query_key_value(sizes, block, rows, keys)
