@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from diagnosis_cases import CASES, text
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_reports_formats import FORMATS
 
@@ -39,6 +39,7 @@ def test_scaling_all_times_leaves_the_phase(given_figures, kind, k):
 
 
 @given(figures, st.sampled_from(["request", "aggregate"]), st.floats(0.001, 1000))
+@example({"load_s": 1.0, "ttft_s": 1.0, "tpot_s": 1.0, "total_s": 1.0}, "request", 1.0)
 @settings(max_examples=200, deadline=None)
 def test_more_queue_never_makes_a_verdict_more_decode_bound(given_figures, kind, more):
     one = Report("test", kind, **given_figures)

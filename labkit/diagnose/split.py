@@ -110,13 +110,16 @@ def _rate_of_rates(r: Report) -> Split | None:
 
 
 def _part_of_total(r: Report) -> Split | None:
-    """A part that is known to be most of a known total; the rest may be anything."""
-    known = {"queue": r.queue_s, "decode": r.decode_s}
-    known["load"] = None if r.total_counts_idle else r.load_s
-    for name, spent in known.items():
+    """Parts that are known to be most of a known total; the rest may be anything."""
+    load_s = None if r.total_counts_idle else r.load_s
+    known = {"queue": r.queue_s, "load": load_s, "decode": r.decode_s}
+    for names in (("queue",), ("decode",), ("load",), ("queue", "load")):
+        parts = {name: known[name] for name in names if known[name]}
+        spent = sum(parts.values())
         if spent and r.total_s and spent >= DOMINANT * r.total_s:
-            seen = Evidence(f"{name} of the total", quotient(spent, max(r.total_s, spent)))
-            return Split({name: spent, "overhead": max(0.0, r.total_s - spent)}, (seen,))
+            said = f"{' and '.join(parts)} of the total"
+            seen = Evidence(said, quotient(spent, max(r.total_s, spent)))
+            return Split(parts | {"overhead": max(0.0, r.total_s - spent)}, (seen,))
     return None
 
 
