@@ -181,6 +181,10 @@ def _kv(trace: Trace) -> str:
     return "none" if trace.kv_bytes is None else gb(trace.kv_bytes)
 
 
+def _device_share(trace: Trace) -> str:
+    return "unknown" if trace.device_share is None else f"{trace.device_share:.0%} of a step"
+
+
 def _origin(trace: Trace) -> str:
     elsewhere = f" on {trace.machine.name}" if trace.origin != "measured" else ""
     return trace.origin + elsewhere
@@ -195,6 +199,7 @@ _METRICS: tuple[tuple[str, Callable[[Trace], str]], ...] = (
     ("99 % of them within", lambda trace: ms(trace.itl_percentile_s(99))),
     ("speed, first token included", lambda trace: rate(trace.tokens_per_s)),
     ("first call, not counted above", _first_call),
+    ("the device computes", _device_share),
     ("KV cache", _kv),
     ("peak memory", lambda trace: gib(trace.peak_memory_bytes)),
     ("origin", _origin),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from labkit import summary
-from labkit.records import Machine, ModelShape, Settings, Step, Trace
+from labkit.records import Machine, ModelShape, Roofs, Settings, Step, Trace
 
 SHAPE = ModelShape("toy", "llama", 2, 32, 4, 2, 8, 64, 256, 128, tied=True)
 MACHINE = Machine("a laptop", "cpu", memory_bytes=8 << 30)
@@ -129,3 +129,29 @@ def test_the_heading_says_what_ran_and_where():
     assert summary.heading(trace_of("cached", [9, 10])) == (
         "toy in float32 on a laptop (cpu): 4 prompt tokens, 2 new ones, interleaved"
     )
+
+
+def test_roofs_stand_beside_the_datasheet_and_what_is_not_stated_is_unknown():
+    roofs = Roofs(
+        "cuda", {"float32": 5e13, "bfloat16": 8e14}, 4.2e12, 3.9e12, overhead_s=0.0045, layers=16
+    )
+    sheet = Machine(
+        "H200", "cuda", 1, bandwidth_bytes_per_s=4.8e12, peak_flops_per_s={"bfloat16": 9.894e14}
+    )
+    table = summary.roofs_table(roofs, sheet)
+    assert table.header == ("roof", "measured here", "H200")
+    assert table.rows == (
+        ("read", "4.20 TB/s", "4.80 TB/s"),
+        ("copy, read and written", "3.90 TB/s", "4.80 TB/s"),
+        ("products in float32", "50.0 TFLOP/s", "unknown"),
+        ("products in bfloat16", "800 TFLOP/s", "989 TFLOP/s"),
+        ("the host's time for a pass of 16 layers", "4.50 ms", "on no datasheet"),
+    )
+    assert summary.roofs_table(Roofs("cpu"), None).rows[0] == ("read", "unknown", "unknown")
+
+
+def test_the_devices_share_is_told_where_it_is_known():
+    shares = (None, 0.317)
+    traces = [replace(trace_of("cached", [100, 10]), device_share=share) for share in shares]
+    cells = {name: shown for name, *shown in summary.table(traces).rows}
+    assert cells["the device computes"] == ["unknown", "32% of a step"]
