@@ -57,6 +57,19 @@ def test_each_step_is_timed_with_its_append_in_both_caches(toy):
         assert 0 < append.wall_ns < step.wall_ns
 
 
+def test_a_step_at_a_context_finds_all_earlier_positions_in_either_cache(toy, monkeypatch):
+    seen, real = [], caches.generate.last_logits
+
+    def watched(model, ids, mask=None, past=0, cache=None):
+        seen.append((past, int(cache.get_seq_length())))
+        return real(model, ids, mask, past, cache)
+
+    monkeypatch.setattr(caches.generate, "last_logits", watched)
+    list(caches.decode_step(toy, [16], rounds=1))
+    steps = [pair for pair in seen if pair[0]]
+    assert steps == [(15, 15), (15, 15), (16, 16), (16, 16)]  # two warm-ups, then a step each
+
+
 def test_both_caches_lead_to_the_same_logits(toy):
     """The same keys and values in either: what is timed does the same work."""
     from transformers import StaticCache
