@@ -58,14 +58,8 @@ def kv_calculator(models: Sequence[tuple[str, str]]) -> go.Figure:
     )
     figure.update_layout(title_text="computed from the shapes, nothing measured")
     room_for_legend(figure, lines=2)
-    inside = {
-        "x": 1,
-        "xanchor": "right",
-        "y": 0.02,
-        "yanchor": "bottom",
-        "bgcolor": "rgba(0,0,0,0)",
-    }
-    figure.update_layout(legend2=inside)
+    corner = {"x": 0.62, "xanchor": "left", "y": 0.99, "yanchor": "top"}  # no dot comes here
+    figure.update_layout(legend2={**corner, "bgcolor": "rgba(0,0,0,0)"})
     return figure
 
 
