@@ -75,16 +75,21 @@ def probe(
     return work.roofs()
 
 
-def one_pass(device: torch.device) -> Callable[[int], Callable[[], object]]:
+def one_pass(device: torch.device) -> measure.OnePass:
     """For the probe: a decode step of a Llama of that many layers, too small to take time itself.
 
     The code is that of every other model here, from our loop down to torch's operators.
     """
 
-    def of_layers(layers: int) -> Callable[[], object]:
+    def of_layers(layers: int, between: Callable[[], object]) -> Callable[[], object]:
+        def before_layer(*_: object) -> None:  # what a hook returns would replace the layer's input
+            between()
+
         shape = ModelShape("small", "llama", layers, max_context=512, tied=True, **SMALL)
         with torch.random.fork_rng(devices=[]), device:
             model = AutoModelForCausalLM.from_config(config_of(shape)).eval()
+        for layer in model.model.layers:
+            layer.register_forward_pre_hook(before_layer)
         prompt = [list(range(8))]
         runs = (generate.cached(model, prompt, 64) for _ in repeat(None))
         steps = chain.from_iterable(_later(run) for run in runs)

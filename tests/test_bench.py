@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -160,7 +161,7 @@ PROBED = Roofs(
 
 
 def test_each_pass_stands_beside_its_prediction_and_the_median_error_beside_its_promise(toy):
-    figures = prediction.measure(toy, contexts=(8, 16), prompts=(4,), roofs=PROBED)
+    figures = prediction.measure(toy, 1, contexts=(8, 16), prompts=(4,), probe=lambda _: PROBED)
     decode, ttft, *passes = figures
     assert (decode.at_most, ttft.at_most) == (15, 20)
     assert (len(decode.repeats), len(ttft.repeats), len(passes)) == (2, 1, 3)
@@ -169,6 +170,27 @@ def test_each_pass_stands_beside_its_prediction_and_the_median_error_beside_its_
     assert ttft.repeats[0] == pytest.approx(abs(said * 1e3 / passes[2].median - 1) * 100, rel=1e-6)
 
 
-def test_the_prediction_probes_when_no_roofs_are_handed_in(toy, monkeypatch):
-    monkeypatch.setattr(prediction.probing, "probe", lambda device: PROBED)
-    assert prediction.measure(toy, contexts=(8,), prompts=(4,))[0].repeats
+def test_each_round_probes_and_is_judged_by_its_own_probe(toy, monkeypatch):
+    """A machine that got ten times slower between two rounds is predicted to have done so."""
+    speeds = iter([1.0, 1.0, 0.1])
+    speed = 1.0
+    monkeypatch.setattr(prediction, "_median_s", lambda run: predicted_s / speed)
+
+    def probe(device):
+        nonlocal speed
+        speed = next(speeds)
+        slower = {"float32": (Rate(1, 1e10 * speed),)}
+        return replace(
+            PROBED,
+            read_bytes_per_s=1e10 * speed,
+            copy_bytes_per_s=1e10 * speed,
+            overhead_s=0.001 / speed,
+            flops_by_rows=slower,
+            attention_by_rows=slower,
+            read_by_bytes=slower,
+        )
+
+    step = roofline.decode_step(toy.shape, 8, dtype="float32")
+    predicted_s = roofline.predict(step, probe(toy.device)).seconds
+    decode, *_ = prediction.measure(toy, 2, contexts=(8,), prompts=(4,), probe=probe)
+    assert decode.repeats == (pytest.approx(0, abs=1e-6),)

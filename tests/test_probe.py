@@ -11,7 +11,7 @@ import torch
 
 from labkit import measure, probing
 from labkit.cli import main
-from labkit.measure.probe_tasks import MB, Sizes, count, matrices_of, tasks
+from labkit.measure.probe_tasks import MB, Sizes, count, matrices_of, read_a_layer, tasks
 from labkit.records import Rate, Roofs
 
 CPU = torch.device("cpu")
@@ -114,24 +114,34 @@ def _copied() -> int:
     return next(task.work for task in every if task.curve == "copies")
 
 
-def test_the_hosts_time_is_the_median_and_grows_with_the_layers(fake_times):
+def test_the_hosts_time_is_a_passs_median_without_the_reads_between_its_layers(monkeypatch):
     asked = []
+    seconds = {("pass", 4): 0.020, ("pass", 16): 0.056, ("reads", 4): 0.008, ("reads", 16): 0.032}
 
-    def one_pass(layers: int):
+    def rounds(calls, number, device):
+        for late in range(number):
+            for key, call in calls.items():
+                call()
+                yield key, round((seconds[key] if late else 1.0) * 1e9)
+
+    def one_pass(layers, between):
         asked.append(layers)
-        return lambda: None
+        return between
 
-    few = (0.010, 0.001, 0.012, 0.012, 0.012, 0.050)  # set-up, then five repeats: median 12 ms
-    many = (0.024, 0.002, 0.024, 0.024, 0.090, 0.024)
-    fake_times(*few, *many)
+    monkeypatch.setattr(probe_module, "in_rounds", rounds)
     work = measure.Probe(CPU, one_pass, quick=True, sizes=TINY)
-    steps = work.steps()
-    next(steps), next(steps)
+    next(work.steps())
     roofs = work.roofs()
     assert asked == [4, 16]
     assert (roofs.layers, roofs.overhead_s) == (16, pytest.approx(0.024))
     assert roofs.layer_overhead_s == pytest.approx((0.024 - 0.012) / 12)
     assert roofs.for_layers(30).overhead_s == pytest.approx(0.024 + 14 * 0.001)
+
+
+def test_each_read_between_layers_goes_to_other_weights():
+    read = read_a_layer(CPU)
+    assert not torch.equal(read(), read())
+    assert read_a_layer(torch.device("meta"))() is None
 
 
 def test_larger_tasks_of_a_kind_are_left_out_after_one_that_takes_too_long(fake_times):
@@ -172,7 +182,10 @@ def test_a_probe_that_has_not_begun_knows_nothing():
 
 
 def test_a_pass_is_a_decode_step_and_never_runs_out():
-    step = probing.one_pass(CPU)(2)
+    reads = []
+    step = probing.one_pass(CPU)(2, lambda: reads.append(0))
+    step()
+    assert len(reads) == 2 + 2  # the prefill's layers, the step's layers
     seen = [step() for _ in range(130)]  # two texts and a bit
     assert {forward.tokens_in for forward in seen} == {1}
     assert len(seen[0].cache.layers) == 2

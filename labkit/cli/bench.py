@@ -26,7 +26,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     add("cached-vs-generate", generate, "cached against transformers", model=MODEL, pairs=5)
     add("equal-tokens", equal, "all arms give the same tokens", model=MODEL, new_tokens=256)
     add("chart-tax", chart, "what the live chart costs", pairs=7)
-    add("prediction", prediction, "theory against the clock", model=MODEL)
+    add("prediction", prediction, "theory against the clock", model=MODEL, rounds=3)
     add("start-stop", start_stop, "a stopped run leaves nothing behind", cycles=200)
 
 
@@ -96,7 +96,7 @@ def prediction(args: argparse.Namespace) -> Figures:
     float32."""
     from ..bench import prediction as bench
 
-    return bench.measure(_load(args))
+    return bench.measure(_load(args), args.rounds)
 
 
 def start_stop(args: argparse.Namespace) -> Figures:

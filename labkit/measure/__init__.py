@@ -9,11 +9,12 @@ between two steps, when no clock runs.
 from .busy import device_share
 from .clock import Arm, Run, Setup, interleaved, one_after_the_other, synchronise
 from .machine import this_machine, versions
-from .probe import Probe, probe
+from .probe import OnePass, Probe, probe
 from .repeat import Stopwatch, WatchAttention, in_rounds, timed
 
 __all__ = [
     "Arm",
+    "OnePass",
     "Probe",
     "Run",
     "Setup",

@@ -7,8 +7,10 @@ repeat makes it slower, and a roof is what can be reached. The host's time for a
 a price that each step pays, so there the *median* counts. `spread` says how far the repeats lay
 apart. The clock, the threads and the waiting for the device are those of every other measurement.
 
-The probe knows no model. `one_pass(layers)` gives it a function that makes one forward pass of a
-model so small that its computing takes no time: what such a pass takes is the host's.
+The probe knows no model. `one_pass(layers, between)` gives it a function that makes one forward
+pass of a model so small that its computing takes no time: what such a pass takes is the host's.
+`between` is to be called before each layer. On a CPU it reads as much as a layer's weights, because
+they push the host's own data out of the caches; what the reading takes alone is subtracted.
 """
 
 from __future__ import annotations
@@ -21,13 +23,14 @@ import torch
 
 from ..records import Rate, Roofs
 from .machine import this_machine, versions
-from .probe_tasks import Sizes, count, random_numbers, sizes_for, tasks
-from .repeat import SHORT_NS, timed
+from .probe_tasks import Sizes, count, random_numbers, read_a_layer, sizes_for, tasks
+from .repeat import SHORT_NS, in_rounds, timed
 
-OnePass = Callable[[int], Callable[[], object]]
+OnePass = Callable[[int, Callable[[], object]], Callable[[], object]]
 
 LAYERS = (4, 16)  # two depths give what one layer costs
-LEAST, MOST = 5, 25  # repeats
+PASSES = 25  # of each depth
+LEAST, MOST = 5, 25  # repeats of all else
 ENOUGH_S = 0.12  # a task repeated for so long needs no further repeat
 QUICK_S = 0.03
 SPIN_UP_S = 1.0
@@ -63,16 +66,16 @@ class Probe:
     @torch.inference_mode()
     def steps(self) -> Iterator[float]:
         """Measures one thing after the other; after each gives the share that is done."""
-        depths = LAYERS if self._one_pass else ()
-        total = count(self._sizes, len(self._dtypes)) + len(depths)
-        for done, layers in enumerate(depths, start=1):
-            self._pass_s[layers] = median(self._repeats_s(self._one_pass(layers)))
-            yield done / total
+        depths = len(LAYERS) if self._one_pass else 0
+        total = count(self._sizes, len(self._dtypes)) + depths
+        if self._one_pass:
+            self._pass_s = self._host_s(self._one_pass)
+            yield depths / total
         self._spin_up()
         cache_bytes = this_machine(self._device).cache_bytes
         too_long = set()
         every = tasks(self._sizes, self._dtypes, self._device, cache_bytes)
-        for done, task in enumerate(every, start=1 + len(depths)):
+        for done, task in enumerate(every, start=1 + depths):
             key = (task.curve, task.dtype)
             if key not in too_long:
                 best_s = min(self._repeats_s(task.call))
@@ -80,6 +83,18 @@ class Probe:
                 if best_s > TOO_LONG_S:
                     too_long.add(key)
             yield done / total
+
+    def _host_s(self, one_pass: OnePass) -> dict[int, float]:
+        """Seconds of the host for a pass of each depth. Its passes and reads take turns."""
+        between = read_a_layer(self._device)
+        calls = {("pass", layers): one_pass(layers, between) for layers in LAYERS}
+        for layers in LAYERS:
+            calls["reads", layers] = lambda times=layers: [between() for _ in range(times)]
+        found = defaultdict(list)
+        for key, ns in in_rounds(calls, PASSES, self._device):
+            found[key].append(ns * 1e-9)
+        middle = {key: median(seconds) for key, seconds in found.items()}
+        return {n: max(0.0, middle["pass", n] - middle["reads", n]) for n in LAYERS}
 
     def _spin_up(self) -> None:
         """Products for a while, since a GPU's clock rises under load."""

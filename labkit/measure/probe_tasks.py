@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from math import prod
 
 import torch
@@ -19,6 +20,8 @@ from torch import Tensor
 MB = 1_000_000
 BLOCK = 2**22  # random numbers made; a pool repeats them, which no memory can tell from new ones
 UNKNOWN_CACHE_BYTES = 128 * MB
+WEIGHTS_BYTES = 8 * 2**20
+LAYERS_READ = 16
 CONTEXT = 1024  # positions that a single query attends to
 
 
@@ -101,6 +104,20 @@ def random_numbers(count: int, dtype: torch.dtype, device: torch.device) -> Tens
     """Normally distributed, always the same."""
     source = torch.Generator(device).manual_seed(0)
     return torch.randn(count, generator=source, device=device).to(dtype)
+
+
+def read_a_layer(device: torch.device) -> Callable[[], object]:
+    """Reads a further `WEIGHTS_BYTES` at each call, on a CPU; elsewhere it does nothing.
+
+    A GPU's caches are not the host's, so what a pass reads there disturbs nobody here.
+    """
+    if device.type != "cpu":
+        return lambda: None
+    width = 1024
+    weights = random_numbers(LAYERS_READ * WEIGHTS_BYTES // 4, torch.float32, device)
+    row = weights[:width].view(1, width)
+    turn = cycle(weights.view(LAYERS_READ, -1, width))
+    return lambda: F.linear(row, next(turn))
 
 
 def copies(sizes: Sizes, pool: Tensor) -> Task:
