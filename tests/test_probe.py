@@ -102,11 +102,11 @@ def fake_times(monkeypatch):
     return fake
 
 
-def test_a_rate_is_that_of_the_fastest_repeat(fake_times):
-    fake_times(0.1, 0.1, 0.02, 0.1)  # the first one sets how many fit into a repeat
+def test_a_rate_is_that_of_the_median_repeat(fake_times):
+    fake_times(0.1, 0.05, 0.02, 0.04, 0.03, 0.9)  # the first one sets how many fit into a repeat
     work = measure.Probe(CPU, quick=True, sizes=TINY)
     next(work.steps())
-    assert work.roofs().copy_bytes_per_s == pytest.approx(_copied() / 0.02)
+    assert work.roofs().copy_bytes_per_s == pytest.approx(_copied() / 0.04)
 
 
 def _copied() -> int:

@@ -2,10 +2,10 @@
 
     roofs = probe(torch.device("cpu"), one_pass)
 
-Each task is warmed up and repeated. For a rate its *fastest* repeat counts: whatever disturbs a
-repeat makes it slower, and a roof is what can be reached. The host's time for a pass is no roof but
-a price that each step pays, so there the *median* counts. `spread` says how far the repeats lay
-apart. The clock, the threads and the waiting for the device are those of every other measurement.
+Each task is warmed up and repeated, and the *median* repeat counts, as for every other time in the
+lab. The fastest would be the rate of a machine that does nothing else; on a shared one, every run
+then looks worse than it is. A roof is the best point of a curve of such medians. `spread` says how
+far the repeats lay apart. The clock and the waiting for the device are those of `repeat`.
 
 The probe knows no model. `one_pass(layers, between)` gives it a function that makes one forward
 pass of a model so small that its computing takes no time: what such a pass takes is the host's.
@@ -78,9 +78,9 @@ class Probe:
         for done, task in enumerate(every, start=1 + depths):
             key = (task.curve, task.dtype)
             if key not in too_long:
-                best_s = min(self._repeats_s(task.call))
-                self._curves[key].append(Rate(task.size, task.work / best_s))
-                if best_s > TOO_LONG_S:
+                call_s = median(self._repeats_s(task.call))
+                self._curves[key].append(Rate(task.size, task.work / call_s))
+                if call_s > TOO_LONG_S:
                     too_long.add(key)
             yield done / total
 
