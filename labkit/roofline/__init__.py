@@ -1,8 +1,9 @@
 """The lab's theory: bytes and FLOPs from a model's shape, and the time that they must take.
 
 Standard library only. Reading order: `weights` (what a pass reads), `cache` (what it remembers),
-`work` (both, and FLOPs, for prefill, decode and naive steps), `times` (on a machine's roofs),
-`achieved` (measured passes against those), `whatif` and `prove` (what a change would do, or did).
+`work` (both, and FLOPs, for prefill, decode and naive steps), `times` (on a machine's roofs, or
+kernel by kernel where a probe has measured curves: `kernels`), `achieved` (measured passes against
+those), `whatif` and `prove` (what a change would do, or did).
 """
 
 from .achieved import cost_of, expected, knee, mbu, mfu
