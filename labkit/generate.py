@@ -142,9 +142,9 @@ def naive(
     Stops early only where `eos_ids` is given and every sequence has produced one of them.
     Raises BadRequest for an empty prompt, no new tokens, or more than the model's context holds.
     """
-    _check(model, prompts, new_tokens)
-    sequence, mask = pad_left(prompts, _pad_id(model), model.device)
-    ended = _Ended(eos_ids)
+    check(model, prompts, new_tokens)
+    sequence, mask = pad_left(prompts, pad_id(model), model.device)
+    ended = Ended(eos_ids)
     for _ in range(new_tokens):
         logits = last_logits(model, sequence, mask)
         token = ended.hold(pick(logits))
@@ -168,11 +168,11 @@ def cached(
     Keys and values of earlier positions come from the cache, by default transformers' growing one.
     Stops and raises as `naive` does.
     """
-    _check(model, prompts, new_tokens)
-    unread, mask = pad_left(prompts, _pad_id(model), model.device)
+    check(model, prompts, new_tokens)
+    unread, mask = pad_left(prompts, pad_id(model), model.device)
     cache = cache if cache is not None else DynamicCache(config=model.config)
     past = 0
-    ended = _Ended(eos_ids)
+    ended = Ended(eos_ids)
     for _ in range(new_tokens):
         logits = last_logits(model, unread, mask, past, cache)
         token = ended.hold(pick(logits))
@@ -191,13 +191,13 @@ def preallocated(
     Spares the copy that a growing cache makes at each step; but attention reads all the slots, the
     empty ones too.
     """
-    _check(model, prompts, new_tokens)
+    check(model, prompts, new_tokens)
     slots = max(map(len, prompts)) + new_tokens - 1  # the last token is never read
     cache = StaticCache(config=model.config, max_cache_len=slots)
     return cached(model, prompts, new_tokens, pick, eos_ids, cache)
 
 
-class _Ended:
+class Ended:
     """Which sequences have met an end-of-sequence token. Without `eos_ids` it costs nothing."""
 
     def __init__(self, eos_ids: Sequence[int]):
@@ -220,12 +220,14 @@ class _Ended:
 # ---- what can't be generated --------------------------------------------------------------------
 
 
-def _pad_id(model) -> int:
+def pad_id(model) -> int:
+    """What fills the left of shorter prompts; no position attends to it."""
     pad = getattr(model.config, "pad_token_id", None)
     return pad if isinstance(pad, int) and pad >= 0 else 0
 
 
-def _check(model, prompts: Prompts, new_tokens: int) -> None:
+def check(model, prompts: Prompts, new_tokens: int) -> None:
+    """Raises BadRequest for an empty prompt, no new tokens, or more than the context holds."""
     if not prompts or not all(len(p) for p in prompts):
         raise BadRequest("the prompt is empty: give at least one token")
     if new_tokens < 1:
