@@ -1,7 +1,8 @@
 """The KV cache itself: its real bytes beside the formula's, and what appending to it takes.
 
 `counts` fills the caches of small models, one of each kind, and weighs the tensors. `decode_step`
-times a step with a growing and with a preallocated cache. `sweeps` has what the two share.
+times a step with a growing and with a preallocated cache, and appending to each without a step.
+`sweeps` has what the two share.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
+from torch import Tensor
 from transformers import AutoModelForCausalLM, Cache, DynamicCache, StaticCache
 
 from . import generate, measure, models, roofline
@@ -20,6 +22,7 @@ from .records import ModelShape
 from .records.model_shape import Experts, Mla
 from .sweeps import Repeat, check_context, check_room, check_rounds, random_ids
 
+Pairs = Sequence[tuple[Tensor, Tensor]]  # a layer's keys and values, each (1, heads, n, size)
 GROWING, FIXED = "growing", "preallocated"
 STEP, APPEND = "step", "append"
 
@@ -80,70 +83,76 @@ def counts(contexts: Sequence[int]) -> Iterator[CacheCount]:
             yield CacheCount(kind, context, formula, cache_bytes(cache))
 
 
-# ---- a decode step, appending told apart ---------------------------------------------------------
+# ---- a decode step, and appending alone ----------------------------------------------------------
 
 
 def decode_step(loaded: models.Loaded, at: Sequence[int], rounds: int = 5) -> Iterator[Repeat]:
-    """Decode steps at these contexts with either cache; of each, also what appending took.
+    """Decode steps at these contexts with either cache; and appending alone, in all layers.
 
     The caches are filled with random numbers: a prefill of that length would give others and take
     as much room. The preallocated one has slots for the longest context, at every length.
     """
     check_rounds(rounds)
-    longest = max(at) + rounds + 1  # a warm-up and a new position in each round
-    check_context(loaded, longest)
+    slots = max(at) + 2 * (rounds + 1)  # each round appends twice, and so does the warm-up
+    check_context(loaded, slots)
     if loaded.shape:  # both caches, and the copy that the growing one makes of a layer at a time
-        one = roofline.kv_bytes(loaded.shape, longest, dtype=models.dtype_name(loaded.dtype))
+        one = roofline.kv_bytes(loaded.shape, slots, dtype=models.dtype_name(loaded.dtype))
         check_room(2.2 * one, loaded.device, "two caches", max(at))
-    return _decode_step(loaded, at, rounds, longest)
+    return _decode_step(loaded, at, rounds, slots)
 
 
 @torch.inference_mode()
 def _decode_step(loaded, at: Sequence[int], rounds: int, slots: int) -> Iterator[Repeat]:
+    config, new = loaded.model.config, one_position(loaded)
     for context in at:
-        steps = {
-            GROWING: _stepper(loaded, DynamicCache(config=loaded.model.config), context),
-            FIXED: _stepper(
-                loaded, StaticCache(config=loaded.model.config, max_cache_len=slots), context
-            ),
+        made = {
+            GROWING: DynamicCache(config=config),
+            FIXED: StaticCache(config=config, max_cache_len=slots),
         }
-        for step in steps.values():
-            step()  # warm-up
-        for _ in range(rounds):
-            for name, step in steps.items():
-                whole_ns, append_ns = step()
-                yield Repeat(f"{name}: {STEP}", context, whole_ns)
-                yield Repeat(f"{name}: {APPEND}", context, append_ns)
+        for cache in made.values():
+            fill(cache, new, context - 1)
+        for round_number in range(rounds + 1):
+            for part in (STEP, APPEND):
+                for name, cache in made.items():
+                    wall_ns = measure.timed(_call(part, loaded, cache, new), loaded.device)
+                    if round_number:  # the first is the warm-up
+                        yield Repeat(f"{name}: {part}", context, wall_ns)
 
 
-def _stepper(loaded: models.Loaded, cache: Cache, context: int) -> Callable[[], tuple[int, int]]:
-    """A function that decodes one more token: its nanoseconds, and those of appending to `cache`.
+def _call(part: str, loaded: models.Loaded, cache: Cache, new: Pairs) -> Callable[[], object]:
+    """A step that decodes one more token, or nothing of it but appending one more position.
 
-    The token after it stands one position further; a few positions more change nothing here.
+    Each stands one position further than the last: a few more of some hundred change nothing.
     """
-    fill(cache, loaded, context - 1)
-    append, past = cache.update, context - 1
-    ids = random_ids(loaded, 1)
-
-    def step() -> tuple[int, int]:
-        nonlocal past
-        watch = measure.Stopwatch(loaded.device)
-        cache.update = partial(watch.around, append)
-        run = partial(generate.last_logits, loaded.model, ids, past=past, cache=cache)
-        whole_ns = measure.timed(run, loaded.device)
-        past += 1
-        return whole_ns, watch.wall_ns()
-
-    return step
+    if part == APPEND:
+        return partial(append, cache, new)
+    ids, past = random_ids(loaded, 1), int(cache.get_seq_length())
+    return partial(generate.last_logits, loaded.model, ids, past=past, cache=cache)
 
 
-def fill(cache: Cache, loaded: models.Loaded, positions: int) -> None:
-    """Random keys and values for so many positions, in the sizes that the model itself caches."""
-    sample = DynamicCache(config=loaded.model.config)
-    generate.last_logits(loaded.model, random_ids(loaded, 1), cache=sample)
-    for number, layer in enumerate(sample.layers):
-        pair = [
-            torch.randn_like(one.expand(*one.shape[:-2], positions, one.shape[-1]))
-            for one in (layer.keys, layer.values)
-        ]
-        cache.update(*pair, number)
+@torch.inference_mode()
+def one_position(loaded: models.Loaded) -> Pairs:
+    """What the model caches for one token, layer by layer."""
+    cache = DynamicCache(config=loaded.model.config)
+    generate.last_logits(loaded.model, random_ids(loaded, 1), cache=cache)
+    return [(layer.keys, layer.values) for layer in cache.layers]
+
+
+def fill(cache: Cache, new: Pairs, positions: int) -> None:
+    """Random keys and values for so many positions, in the sizes of one position's."""
+    append(
+        cache,
+        [
+            tuple(
+                torch.randn_like(one.expand(*one.shape[:-2], positions, one.shape[-1]))
+                for one in pair
+            )
+            for pair in new
+        ],
+    )
+
+
+def append(cache: Cache, new: Pairs) -> None:
+    """All layers' keys and values for the next positions."""
+    for number, (keys, values) in enumerate(new):
+        cache.update(keys, values, number)

@@ -48,7 +48,8 @@ def machine(name: str) -> Machine:
     return _named(machines(), name, "machine")
 
 
-VARIANTS = frozenset(["laptop", "max", "mobile", "nvl", "pro", "q", "super", "ti", "ultra"])
+VARIANTS = frozenset(["d", "laptop", "max", "mobile", "nvl", "pro", "q", "super", "ti", "ultra"])
+SAME = {"hbm3": "sxm"}  # an H100 on an SXM board calls itself "NVIDIA H100 80GB HBM3"
 
 
 def known_as(system_name: str) -> Machine | None:
@@ -66,7 +67,7 @@ def known_as(system_name: str) -> Machine | None:
 
 
 def _words(name: str) -> frozenset[str]:
-    return frozenset(re.split(r"[\s(),@_-]+", name.lower()))
+    return frozenset(SAME.get(word, word) for word in re.split(r"[\s(),@_-]+", name.lower()))
 
 
 def read_rows(path: Path, kind: type[Row]) -> dict[str, Row]:

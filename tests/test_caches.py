@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 import torch
-from transformers import DynamicCache
+from transformers import DynamicCache, StaticCache
 
 from labkit import caches, models, roofline
 from labkit.measure.clock import cache_bytes
@@ -42,19 +42,19 @@ def test_windows_stop_growing_and_half_of_them_halve_the_growth():
 
 def test_a_filled_cache_is_as_large_as_one_that_a_prefill_filled(toy):
     cache = DynamicCache(config=toy.model.config)
-    caches.fill(cache, toy, 50)
+    caches.fill(cache, caches.one_position(toy), 50)
     assert cache_bytes(cache) == roofline.kv_bytes(toy.shape, 50, dtype="float32")
     assert cache.get_seq_length() == 50
 
 
-def test_each_step_is_timed_with_its_append_in_both_caches(toy):
+def test_steps_and_appends_alone_are_timed_in_turns_in_both_caches(toy):
     made = list(caches.decode_step(toy, [16, 64], rounds=2))
     steps = [
         f"{cache}: {part}" for cache in ("growing", "preallocated") for part in ("step", "append")
     ]
     assert Counter((r.name, r.length) for r in made) == {(s, n): 2 for s in steps for n in (16, 64)}
-    for step, append in zip(made[::2], made[1::2], strict=True):
-        assert 0 < append.wall_ns < step.wall_ns
+    for steps, appends in zip(made[::4], made[2::4], strict=True):
+        assert 0 < appends.wall_ns < steps.wall_ns
 
 
 def test_a_step_at_a_context_finds_all_earlier_positions_in_either_cache(toy, monkeypatch):
@@ -67,13 +67,11 @@ def test_a_step_at_a_context_finds_all_earlier_positions_in_either_cache(toy, mo
     monkeypatch.setattr(caches.generate, "last_logits", watched)
     list(caches.decode_step(toy, [16], rounds=1))
     steps = [pair for pair in seen if pair[0]]
-    assert steps == [(15, 15), (15, 15), (16, 16), (16, 16)]  # two warm-ups, then a step each
+    assert steps == [(15, 15), (15, 15), (17, 17), (17, 17)]  # warm-up: a step and an append each
 
 
 def test_both_caches_lead_to_the_same_logits(toy):
     """The same keys and values in either: what is timed does the same work."""
-    from transformers import StaticCache
-
     from labkit.generate import last_logits
 
     grown = DynamicCache(config=toy.model.config)
@@ -85,6 +83,18 @@ def test_both_caches_lead_to_the_same_logits(toy):
         token = torch.tensor([[3]])
         logits = [last_logits(toy.model, token, past=9, cache=cache) for cache in (grown, fixed)]
     torch.testing.assert_close(*logits)
+
+
+def test_appending_grows_one_cache_and_writes_into_the_other(toy):
+    new = caches.one_position(toy)
+    grown = DynamicCache(config=toy.model.config)
+    fixed = StaticCache(config=toy.model.config, max_cache_len=40)
+    for cache in (grown, fixed):
+        caches.fill(cache, new, 9)
+        caches.append(cache, new)
+        assert int(cache.get_seq_length()) == 10
+    assert [cache.layers[0].keys.shape[2] for cache in (grown, fixed)] == [10, 40]
+    torch.testing.assert_close(fixed.layers[1].keys[:, :, 9], new[1][0][:, :, 0])
 
 
 @pytest.mark.parametrize(("at", "rounds", "says"), [([8192], 5, "8,192"), ([8], 0, "1 or more")])

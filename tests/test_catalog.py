@@ -61,6 +61,14 @@ def test_peaks_are_dense_not_the_doubled_sparse_figures():
     assert catalog.machine("L4").peak_flops_per_s["float16"] == pytest.approx(121e12)
 
 
+def test_amx_does_1024_operations_a_cycle_in_bfloat16_and_2048_in_int8():
+    """Intel's product brief of AMX; a multiply and an add are two operations there as here."""
+    xeon = catalog.machine("Xeon-8480+")
+    cycles_per_s = xeon.cores * 2.0e9
+    assert xeon.peak_flops_per_s["bfloat16"] == 1024 * cycles_per_s
+    assert xeon.peak_flops_per_s["int8"] == 2048 * cycles_per_s
+
+
 def test_machines_are_plausible():
     """Peak FLOPs for each byte of bandwidth: 1 to 800; fewer bits are never slower than more."""
     for machine in catalog.machines().values():
@@ -149,6 +157,11 @@ def test_the_physics_needs_no_torch():
         ("Apple M1", "M1"),
         ("11th Gen Intel(R) Core(TM) i5-1135G7 @ 2.40GHz", "Core-i5-1135G7"),
         ("AMD EPYC 9654 96-Core Processor", "EPYC-9654"),
+        ("NVIDIA H100 80GB HBM3", "H100-SXM"),
+        ("NVIDIA H100 PCIe", "H100-PCIe"),
+        ("NVIDIA H100 NVL", None),
+        ("NVIDIA H200", "H200"),
+        ("NVIDIA GeForce RTX 4090 D", None),
         ("Apple M1 Pro", None),
         ("NVIDIA GeForce RTX 4090 Laptop GPU", None),
         ("NVIDIA GeForce RTX 4080 SUPER", None),

@@ -131,6 +131,29 @@ def test_a_probed_overhead_shows_without_device_times():
     assert diagnose(trace([0.03] * 64), machine=roofs).limiter == "host-overhead"
 
 
+def test_the_device_share_measured_with_a_run_is_evidence():
+    run = trace([0.02] + [0.006] * 63)
+    idle = diagnose(replace(run, device_share=0.2))
+    assert (idle.phase, idle.limiter) == ("overhead", "host-overhead")
+    assert any("idle 80 %" in str(one) for one in idle.evidence)
+    busy = diagnose(replace(run, device_share=0.9))
+    assert busy.limiter == "memory-bandwidth"
+    assert any("busy 90 %" in str(one) for one in busy.evidence)
+
+
+def test_a_share_of_later_steps_says_nothing_of_a_prefill():
+    long = trace([5.0] + [0.001] * 63)
+    assert diagnose(replace(long, device_share=0.1)).limiter == "undetermined"
+
+
+def test_a_run_is_judged_by_the_roofs_that_were_probed_with_it():
+    """16 GB at half the datasheet's rate take 9.6 ms: the step of 10 ms is at its roof."""
+    run = trace([0.03] + [0.010] * 63)
+    assert diagnose(run).limiter == "undetermined"
+    probed = Roofs("cuda", {"bfloat16": 9e14}, 1.675e12, overhead_s=0.002)
+    assert diagnose(replace(run, roofs=probed)).limiter == "memory-bandwidth"
+
+
 def test_a_naive_trace_is_told_by_its_tokens_not_its_name():
     verdict = diagnose(trace([0.03] * 64, tokens_in=560))
     assert any("without a KV cache" in str(one) for one in verdict.evidence)

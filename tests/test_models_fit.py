@@ -40,27 +40,14 @@ def test_a_tied_head_is_counted_once():
     assert fit.parameters(untied) - fit.parameters(TOY) == 512 * 64
 
 
-def test_kv_bytes_count_kv_heads_not_query_heads():
-    # keys and values, 2 layers, 2 KV heads of 16 numbers, 4 bytes
-    assert fit.kv_bytes(TOY, torch.float32, tokens=10) == 2 * 2 * 2 * 16 * 4 * 10
-    assert fit.kv_bytes(TOY, torch.bfloat16, tokens=10, batch=3) == 2 * 2 * 2 * 16 * 2 * 10 * 3
-
-
-def test_a_full_window_stops_growing_in_its_layers_only():
-    windowed = replace(TOY, window=100, window_layers=1)
-    one_layer = 2 * 2 * 16 * 4
-    assert fit.kv_bytes(windowed, torch.float32, 100) == 2 * 100 * one_layer
-    assert fit.kv_bytes(windowed, torch.float32, 1000) == (100 + 1000) * one_layer
-
-
 @pytest.mark.parametrize("family", ["llama", "qwen3", "gpt2", "gemma2", "mistral"])
-def test_kv_bytes_are_the_live_caches_bytes(family):
+def test_the_cache_of_a_request_is_the_live_caches_bytes(family):
     model, tokens = tiny_model(family), 30
     kept = DynamicCache(config=model.config)
     model(input_ids=torch.zeros(2, tokens, dtype=torch.long), cache=kept, use_cache=True)
     live = sum(layer.keys.nbytes + layer.values.nbytes for layer in kept.layers)
     shape = shape_of(model.config, family)
-    assert fit.kv_bytes(shape, torch.float32, tokens, batch=2) == live
+    assert fit.Request(shape, torch.float32, tokens, batch=2).fit(0).kv_bytes == live
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen3", "gpt2", "gemma2", "mistral"])

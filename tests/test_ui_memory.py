@@ -8,14 +8,24 @@ import numpy as np
 import pytest
 from toys import MACHINE, SHAPE
 
-from labkit import catalog, models, roofline, ui
+from labkit import catalog, models, probing, roofline, ui
 from labkit.caches import CacheCount
+from labkit.records.machine import Roofs
 from labkit.records.sweep import Sweep, SweepPoint
-from labkit.ui.memory import all_dots, growth_contexts, model_curves
+from labkit.ui.growth import growth_contexts, growth_told
+from labkit.ui.memory import all_dots, model_curves
 from labkit.ui.memory_plan import batch_curve, parts_gb, plan
-from labkit.ui.memory_text import both, growth_told, kind, kind_with_windows, plan_told, proof_told
+from labkit.ui.memory_text import both, kind, kind_with_windows, plan_told, proof_told
 
 TIMEOUT_S = 60
+ROOFS = Roofs("cpu", {"float32": 4e10}, 1e10, 1e10, overhead_s=0.001)
+SHAPE_OF_TOY = catalog.model("toy")
+
+
+@pytest.fixture(autouse=True)
+def no_earlier_probe(monkeypatch):
+    """What this machine's user has probed must not decide a test."""
+    monkeypatch.setattr(probing, "known_roofs", lambda device: None)
 
 
 @pytest.fixture(scope="module")
@@ -141,11 +151,48 @@ def test_the_copy_moves_all_that_was_cached_twice():
         return Sweep(name, (SweepPoint(1001, (ms * 10**6,)),), "toy", "float32", MACHINE)
 
     names = ["growing: step", "growing: append", "preallocated: step", "preallocated: append"]
-    text = growth_told([sweep(n, ms) for n, ms in zip(names, (4, 1, 3, 0), strict=True)], SHAPE)
+    sweeps = [sweep(n, ms) for n, ms in zip(names, (4, 1, 3, 0), strict=True)]
+    text = growth_told(sweeps, SHAPE, {"growing: step": {1001: 0.005}})
+    assert "+25%" in text
     assert "768 kB" in text
     assert "768 MB/s" in text
-    assert "1.00 ms (25%)" in text
+    assert "1.00 ms there, 25% of" in text
     assert "0.75 times" in text
+
+
+@pytest.mark.parametrize(
+    ("fixed_ms", "says"),
+    [
+        ((5, 5, 5), "from 200 on the preallocated"),
+        ((9, 9, 9), "The growing cache&#x27;s step was the shorter one at every"),
+        ((1, 1, 1), "The preallocated cache&#x27;s step was the shorter one at every"),
+        ((1, 9, 1), "at 100, 300 positions"),
+    ],
+)
+def test_which_cache_wins_where_is_said(fixed_ms, says):
+    def sweep(name, times):
+        points = [
+            SweepPoint(n, (ms * 10**6,)) for n, ms in zip((100, 200, 300), times, strict=True)
+        ]
+        return Sweep(name, tuple(points), "toy", "float32", MACHINE)
+
+    sweeps = [sweep("growing: step", (4, 6, 8)), sweep("growing: append", (1, 2, 3))]
+    sweeps += [sweep("preallocated: step", fixed_ms), sweep("preallocated: append", (0, 0, 0))]
+    assert says in growth_told(sweeps, SHAPE, {})
+
+
+def test_the_growth_panel_predicts_before_it_runs(toy):
+    panel = ui.cache_growth(toy, longest=512, roofs=ROOFS)
+    grown, fixed = (line(panel, f"{name}: step, predicted") for name in ("growing", "preallocated"))
+    assert grown.line.dash == "dash"
+    assert fixed.y[0] == pytest.approx(fixed.y[-1])  # every slot is read at every length
+    assert grown.y[-1] > fixed.y[-1] > grown.y[0]
+    copied = line(panel, "growing: append, predicted")
+    moved = 2 * roofline.kv_bytes(SHAPE_OF_TOY, 511, dtype="float32")
+    assert copied.y[-1] == pytest.approx(1e3 * moved / 1e10)
+    assert "Predicted from this machine" in panel.text.value
+    panel.longest.value = 1024
+    assert list(grown.x) == growth_contexts(1024)
 
 
 def test_a_context_beyond_the_model_is_refused(toy):

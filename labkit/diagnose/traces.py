@@ -6,6 +6,7 @@ the usual kind. Device time, or a probed overhead, shows what the host costs.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 
 from ..records.machine import Machine, Roofs
@@ -49,29 +50,49 @@ def _naive(trace: Trace) -> bool:
 def limit_of_trace(
     trace: Trace, phase: str, machine: Machine | Roofs | None, shape: ModelShape | None
 ) -> Limit:
-    """What bounds the steps of that phase."""
+    """What bounds the steps of that phase.
+
+    On the roofs given, else on those stored with the run, else on the machine's datasheet.
+    """
     steps = trace.steps[:1] if phase == "prefill" else trace.steps[1:]
     if not steps:
         return Limit()
     step = sorted(steps, key=lambda one: one.wall_ns)[len(steps) // 2]
-    shape, machine = shape or trace.model, machine or trace.machine
+    shape, machine = shape or trace.model, machine or trace.roofs or trace.machine
     roofs = machine if isinstance(machine, Roofs) else datasheet_roofs(machine)
-    host = _host(steps, step, roofs)
+    idle = _idle(trace, phase, steps)
+    host = _host(idle, step, roofs)
     if host:
         return host
     if shape is None or trace.settings.dtype not in DTYPE_BYTES:
         return Limit(missing=("the model's shape",))
     if not roofs.read_bytes_per_s or step.context_tokens > shape.max_context:
         return Limit(missing=(NO_BANDWIDTH,))
-    return _against_roofs(trace, step, shape, roofs)
+    limit = _against_roofs(trace, step, shape, roofs)
+    if idle is None:
+        return limit
+    seen = Evidence("the device computes for most of a step", f"busy {percent(1 - idle)}")
+    return replace(limit, evidence=(*limit.evidence, seen))
 
 
-def _host(steps: tuple[Step, ...], step: Step, roofs: Roofs) -> Limit | None:
-    """The host's part of a step, from device times or from the probe."""
+def _idle(trace: Trace, phase: str, steps: tuple[Step, ...]) -> float | None:
+    """The share of a step in which the device waits for the host; None: not measured.
+
+    A run's own share is of its later steps, so it says nothing of a prefill.
+    """
     known = [1 - one.device_ns / one.wall_ns for one in steps if one.device_ns and one.wall_ns]
+    if known:
+        return median(known)
+    if phase == "decode" and trace.device_share is not None:
+        return 1 - trace.device_share
+    return None
+
+
+def _host(idle: float | None, step: Step, roofs: Roofs) -> Limit | None:
+    """Whether a step waits for the host most of the time, as measured or by the probe."""
     wall_s = step.wall_ns * NS
-    if known and median(known) >= HOST_LIMITED:
-        seen = Evidence("the device is idle in most of a step", f"idle {percent(median(known))}")
+    if idle is not None and idle >= HOST_LIMITED:
+        seen = Evidence("the device is idle in most of a step", f"idle {percent(idle)}")
         return Limit("host-overhead", (seen,))
     if roofs.overhead_s and wall_s and roofs.overhead_s >= HOST_LIMITED * wall_s:
         seen = Evidence("the host's own time of a pass", quotient(roofs.overhead_s, wall_s))

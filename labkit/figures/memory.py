@@ -5,7 +5,7 @@ What is measured is solid or a dot. What is computed from a shape is dashed and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -123,10 +123,13 @@ def cache_growth() -> go.Figure:
         for name, look in CACHE_LINES.items():
             lines = sweep_lines(f"{name}: {part}", *look)
             lines[0].update(name=name, legendgroup=name, showlegend=row == 1)
-            figure.add_traces(lines, rows=row, cols=1)
+            said = _line(f"{name}: {part}, predicted", look[0], "dash")
+            said.update(name=f"{name}, predicted", showlegend=row == 1, legendgroup=f"{name} said")
+            said.update(hovertemplate=f"%{{x}} positions: %{{y:.3g}} ms<extra>{said.name}</extra>")
+            figure.add_traces([*lines, said], rows=row, cols=1)
     plain(figure, height=460)
     figure.update_yaxes(title="ms for a step", row=1, col=1)
-    figure.update_yaxes(title="ms to append", row=2, col=1)
+    figure.update_yaxes(title="ms to append alone", row=2, col=1)
     figure.update_xaxes(title="positions in the cache", row=2, col=1)
     room_for_legend(figure)
     figure.update_layout(title_text=where(()))
@@ -137,6 +140,22 @@ def cache_growth_curves(sweeps: Sequence[Sweep]) -> list[Curve]:
     by_name = {sweep.name: sweep for sweep in sweeps}
     names = [f"{name}: {part}" for part in ("step", "append") for name in CACHE_LINES]
     return [curve for name in names for curve in sweep_curves(name, by_name.get(name))]
+
+
+def cache_growth_said(
+    contexts: Sequence[int], said_s: Mapping[str, Sequence[float]]
+) -> list[Curve]:
+    """The dashed lines. `said_s` has, by the name of a sweep, seconds for each of `contexts`."""
+    names = [f"{name}: {part}" for part in ("step", "append") for name in CACHE_LINES]
+    return [
+        Curve(
+            f"{name}, predicted",
+            np.array(contexts, "f8"),
+            1e3 * np.array(said_s.get(name, ()), "f8"),
+            visible=name in said_s,
+        )
+        for name in names
+    ]
 
 
 # ---- what fits -----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from time import perf_counter, perf_counter_ns
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .clock import Arm, TokenStep, synchronise
+from .clock import Arm, TokenStep, cuda_event, synchronise
 
 STEPS = 3
 UNTIMED_STEPS = 2  # the prefill, and a first step that may meet a new shape
@@ -101,34 +101,30 @@ def _share_on_cuda(tokens: Iterator[TokenStep], device: torch.device) -> float |
     if wall_ns is None:
         return None
     wait_s = 2 * wall_ns * 1e-9  # long enough to queue a step meanwhile
-    torch.cuda._sleep(int(wait_s * _cycles_per_s(device)))
-    kernels = _Events()
+    with torch.cuda.device(device):  # the kernel that waits goes to the current one
+        torch.cuda._sleep(int(wait_s * _cycles_per_s(device)))
+    kernels = _Events(device)
     if next(tokens, None) is None:
         return None
-    return min(1.0, kernels.seconds(device) / (wall_ns * 1e-9))
+    return min(1.0, kernels.seconds() / (wall_ns * 1e-9))
 
 
 class _Events:
     """An event in the stream now, and another when `seconds` asks for the time between them."""
 
-    def __init__(self) -> None:
-        self._start = self._new()
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._start = cuda_event(device)
 
-    def seconds(self, device: torch.device) -> float:
-        end = self._new()
-        synchronise(device)
+    def seconds(self) -> float:
+        end = cuda_event(self._device)
+        synchronise(self._device)
         return self._start.elapsed_time(end) * 1e-3
-
-    @staticmethod
-    def _new() -> torch.cuda.Event:
-        event = torch.cuda.Event(enable_timing=True)
-        event.record()
-        return event
 
 
 def _cycles_per_s(device: torch.device, cycles: int = 10_000_000) -> float:
     """Clock rate of the device as its waiting kernel counts it."""
     torch.cuda._sleep(cycles)  # the clock rises under load
-    events = _Events()
+    events = _Events(device)
     torch.cuda._sleep(cycles)
-    return cycles / events.seconds(device)
+    return cycles / events.seconds()

@@ -63,6 +63,13 @@ def synchronise(device: torch.device) -> None:
         torch.mps.synchronize()
 
 
+def cuda_event(device: torch.device) -> torch.cuda.Event:
+    """The time at which `device` gets there. By default a mark goes to the *current* GPU."""
+    event = torch.cuda.Event(enable_timing=True)
+    event.record(torch.cuda.current_stream(device))
+    return event
+
+
 class Run:
     """One arm under the clock: `warm_up`, then `step` until it gives None; `trace` at any time.
 

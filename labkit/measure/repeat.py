@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
-from .clock import synchronise
+from .clock import cuda_event, synchronise
 
 Key = TypeVar("Key")
 SHORT_NS = 2_000_000  # calls shorter than this are timed several at a time: less jitter
@@ -77,9 +77,7 @@ class Stopwatch:
 
     def _mark(self):
         if self._device.type == "cuda":
-            event = torch.cuda.Event(enable_timing=True)
-            event.record()
-            return event
+            return cuda_event(self._device)
         synchronise(self._device)
         return perf_counter_ns()
 

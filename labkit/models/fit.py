@@ -1,8 +1,9 @@
 """Whether a model and a request fit in memory, with the arithmetic, before anything is built.
 
 Weights are counted exactly, on PyTorch's meta device, which builds a model without its numbers.
-The KV cache follows from the shape. The workspace is an upper bound for the attention back end
-`sdpa`; `eager` stores its scores and needs more. How fast anything would be is unknown here.
+The KV cache follows from the shape (`records.kv_cache`). The workspace is an upper bound for the
+attention back end `sdpa`; `eager` stores its scores and needs more. How fast anything would be is
+unknown here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import torch
 
 from .. import catalog
 from ..records import ModelShape
+from ..records.kv_cache import kv_bytes
 from .devices import dtype_name, dtypes
 from .memory import free_bytes
 
@@ -70,8 +72,9 @@ class Request:
     def fit(self, free: int) -> Fit:
         """The arithmetic against `free` bytes, without a remedy."""
         weights = 0 if self.loaded else parameters(self.shape) * self.dtype.itemsize
-        request = (self.shape, self.dtype, self.tokens, self.batch)
-        return Fit(weights, kv_bytes(*request), workspace_bytes(*request), free)
+        cache = kv_bytes(self.shape, self.tokens, self.batch, dtype_name(self.dtype))
+        workspace = workspace_bytes(self.shape, self.dtype, self.tokens, self.batch)
+        return Fit(weights, cache, workspace, free)
 
 
 def fits(
@@ -109,16 +112,6 @@ def parameters_of(config: PreTrainedConfig) -> int:
     with torch.device("meta"):  # deepcopy: from_config writes into the config it is given
         model = AutoModelForCausalLM.from_config(deepcopy(config), dtype=torch.float32)
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-def kv_bytes(shape: ModelShape, dtype: torch.dtype, tokens: int, batch: int = 1) -> int:
-    """Bytes of the keys and values of `tokens` positions; a full window grows no further.
-
-    An upper bound for latent attention (MLA), where a value is shorter than a key.
-    """
-    windowed = shape.window_layers * min(tokens, shape.window or tokens)
-    positions = windowed + (shape.layers - shape.window_layers) * tokens
-    return 2 * positions * shape.kv_heads * shape.head_dim * dtype.itemsize * batch
 
 
 def workspace_bytes(shape: ModelShape, dtype: torch.dtype, tokens: int, batch: int = 1) -> int:

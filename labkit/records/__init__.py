@@ -1,8 +1,9 @@
 """The vocabulary: frozen dataclasses that cross layers, each metric defined once, JSON in and out.
 
 Standard library only. Reading order: `trace` (what a run is), `machine`, `model_shape`, `workload`,
-`estimate` (what theory says of a pass), `agreement` (are two runs equal), `check_result` (the
-answer to an exercise), `report` (a tool's pasted output), `verdict` (a diagnosis), `files`.
+`kv_cache` (its size), `estimate` (what theory says of a pass), `agreement` (are two runs equal),
+`check_result` (the answer to an exercise), `report` (a tool's pasted output), `verdict` (a
+diagnosis), `files`.
 """
 
 from .agreement import Agreement, agreement

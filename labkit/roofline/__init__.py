@@ -6,13 +6,12 @@ kernel by kernel where a probe has measured curves: `kernels`), `achieved` (meas
 those), `whatif` and `prove` (what a change would do, or did).
 """
 
+from ..records.kv_cache import kv_bytes, kv_elements
 from .achieved import cost_of, expected, knee, mbu, mfu
 from .cache import (
     context_for,
     context_where_kv_equals_weights,
-    kv_bytes,
     kv_bytes_per_token,
-    kv_elements,
     largest_batch,
     largest_context,
     mha_kv_bytes_per_token,

@@ -8,9 +8,9 @@ they have no matrix product and less than 1 % of the FLOPs.
 from __future__ import annotations
 
 from ..records.estimate import Cost
+from ..records.kv_cache import kv_bytes, kv_elements, layer_positions
 from ..records.model_shape import ModelShape
 from ..records.workload import compute_dtype, dtype_bytes
-from .cache import kv_bytes, kv_elements, layer_positions
 from .weights import (
     expansion_parameters,
     head_parameters,

@@ -13,7 +13,8 @@ from ..records.workload import Workload
 from ..roofline.whatif import Observed, observed
 from .decode import Decode
 from .device import DeviceCard
-from .memory import CacheGrowth, CacheProof, KvCalculator
+from .growth import CacheGrowth
+from .memory import CacheProof, KvCalculator
 from .memory_plan import MemoryPlan
 from .prefill import Prefill
 from .quadratic import AttentionMatrix, AttentionSweep, NaiveSplit
@@ -146,10 +147,13 @@ def cache_proof() -> CacheProof:
 
 
 def cache_growth(
-    model: str | models.Loaded = models.DEFAULT, longest: int = 2048, rounds: int = 5
+    model: str | models.Loaded = models.DEFAULT,
+    longest: int = 4096,
+    rounds: int = 5,
+    roofs: Roofs | None = None,
 ) -> CacheGrowth:
     """Decode steps with a growing and a preallocated cache over the context."""
-    return CacheGrowth(model, longest, rounds)
+    return CacheGrowth(model, longest, rounds, roofs)
 
 
 def memory_plan(

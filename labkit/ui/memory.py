@@ -1,22 +1,21 @@
-"""Lesson 06's panels: the cache of any model, formula against tensors, two caches timed.
+"""Lesson 06's first panels: the cache of any model, and the formula against real tensors.
 
-The first computes from shapes; the two others count and time here. `memory_plan` has what fits.
+`growth` times two caches, `memory_plan` has what fits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from json import dumps
 
 import ipywidgets as w
 import numpy as np
 
-from .. import caches, catalog, figures, models, roofline, sweeps
+from .. import caches, catalog, figures, roofline
 from ..caches import CacheCount
 from ..figures import Curve
 from ..records.model_shape import ModelShape
-from ..records.sweep import Sweep
 from .calculator import (
     CACHE_DTYPES,
     Calculator,
@@ -25,18 +24,15 @@ from .calculator import (
     length_slider,
     shape_choice,
 )
-from .controls import ModelControls
 from .download import Export
 from .live import LiveFigure
 from .memory_text import (
     all_models,
-    growth_told,
     kind_with_windows,
     kv_told,
     proof_told,
 )
 from .panel import Panel
-from .sweep import SweepPanel, longest_choice, rounds_choice
 
 GB = 1e9
 LONGEST = 2**20
@@ -160,46 +156,3 @@ def proof_curves(counts: tuple[CacheCount, ...]) -> list[Curve]:
         text = tuple(f"{kind}, {c.context:,} positions: {c.tensor_bytes:,} bytes" for c in own)
         curves += [Curve(kind, x, tensors, text), Curve(f"{kind}-formula", x, formula)]
     return curves
-
-
-# ---- two caches timed ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class GrowthRequest:
-    longest: int
-    rounds: int
-
-
-class CacheGrowth(SweepPanel):
-    """Decode steps with a growing and with a preallocated cache, appending told apart."""
-
-    def __init__(self, model: str | models.Loaded, longest: int, rounds: int):
-        self._model = ModelControls(model)
-        self.longest = longest_choice(longest, (512, 1024, 2048, 4096))
-        self.rounds = rounds_choice(rounds)
-        self._shape: ModelShape | None = None
-        controls = [self._model, w.HBox([self.longest, self.rounds])]
-        super().__init__("cache_growth", figures.cache_growth(), controls)
-
-    def read(self) -> GrowthRequest:
-        return GrowthRequest(self.longest.value, self.rounds.value)
-
-    def work(self, request: GrowthRequest) -> Iterator[float]:
-        loaded = self._model.load(self._worker, self.on_load)
-        at = growth_contexts(request.longest)
-        blank = sweeps.new_sweep("", loaded.name, loaded.dtype, loaded.device)
-        repeats = caches.decode_step(loaded, at, request.rounds)
-        for share in self.gather(repeats, blank, 4 * sum(at) * request.rounds):
-            self._shape = loaded.shape
-            yield share
-
-    def show(self, measured: tuple[Sweep, ...]) -> None:
-        curves = figures.cache_growth_curves(measured)
-        self.figure.show_curves(curves, {"title.text": figures.where(measured)})
-        self.text.value = growth_told(measured, self._shape)
-
-
-def growth_contexts(longest: int) -> list[int]:
-    """Eight contexts, evenly spaced: a line over the context then looks like one."""
-    return [longest * part // 8 for part in range(1, 9)]

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import roofline
-from ..caches import APPEND, FIXED, GROWING, STEP, CacheCount
+from ..caches import CacheCount
 from ..records.machine import Machine
 from ..records.model_shape import ModelShape
-from ..records.sweep import Sweep
 from ..records.workload import dtype_bytes
-from ..summary import Table, digits, gb, gib, ms
+from ..summary import Table, digits, gb, gib
 from .quadratic_text import paragraphs
 
 
@@ -124,64 +123,6 @@ def proof_told(counts: Sequence[CacheCount]) -> str:
         for name, count in longest.items()
     )
     return paragraphs(line) + Table(("", "formula, bytes", "tensors, bytes", "off by"), rows).html()
-
-
-# ---- two caches timed ----------------------------------------------------------------------------
-
-
-def growth_told(sweeps: Sequence[Sweep], shape: ModelShape | None) -> str:
-    """What the copy costs at the longest context, and how fast it ran."""
-    by_name = {sweep.name: sweep for sweep in sweeps}
-    if f"{FIXED}: {APPEND}" not in by_name:  # the last of the four that a context gives
-        return ""
-    rows = [
-        _growth_row(by_name, point.length, shape) for point in by_name[f"{FIXED}: {APPEND}"].points
-    ]
-    header = (
-        "positions",
-        "growing: step",
-        "of it appending",
-        "copied",
-        "copy speed",
-        "preallocated: step",
-        "of it appending",
-    )
-    return paragraphs(_growth_line(by_name)) + Table(header, tuple(rows)).html()
-
-
-def _at(by_name: dict[str, Sweep], name: str, length: int) -> float:
-    return next(p.median_s for p in by_name[name].points if p.length == length)
-
-
-def _growth_line(by_name: dict[str, Sweep]) -> str:
-    length = by_name[f"{FIXED}: {APPEND}"].points[-1].length
-    grow_s, fixed_s = (_at(by_name, f"{name}: {STEP}", length) for name in (GROWING, FIXED))
-    append_s = _at(by_name, f"{GROWING}: {APPEND}", length)
-    return (
-        f"At {length:,} positions the growing cache's step took {ms(grow_s)}, of which appending "
-        f"was {ms(append_s)} ({append_s / grow_s:.0%}); the preallocated one's took {ms(fixed_s)} "
-        f"({fixed_s / grow_s:.2f} times)."
-    )
-
-
-def _growth_row(
-    by_name: dict[str, Sweep], length: int, shape: ModelShape | None
-) -> tuple[str, ...]:
-    append_s = _at(by_name, f"{GROWING}: {APPEND}", length)
-    copied, speed = "unknown", "unknown"
-    if shape:
-        dtype = by_name[f"{GROWING}: {APPEND}"].dtype
-        moved = 2 * roofline.kv_bytes(shape, length - 1, dtype=dtype)  # read once, written once
-        copied, speed = gb(moved), f"{gb(moved / append_s)}/s"
-    return (
-        f"{length:,}",
-        ms(_at(by_name, f"{GROWING}: {STEP}", length)),
-        ms(append_s),
-        copied,
-        speed,
-        ms(_at(by_name, f"{FIXED}: {STEP}", length)),
-        ms(_at(by_name, f"{FIXED}: {APPEND}", length)),
-    )
 
 
 # ---- what fits -----------------------------------------------------------------------------------
