@@ -4,10 +4,7 @@ A live chart is drawn from `Curve`s: the figure is built once, and while a run g
 curves' points are replaced. `style` holds what all figures share; then one module for each figure.
 """
 
-from .batching import load, load_curves, serving_place, slots, slots_curves, slots_layout
 from .decode import decode, decode_curves
-from .diagnosis import shares, shares_curves, shares_layout
-from .ladder import ladder, ladder_curves, ladder_layout
 from .memory import (
     cache_growth,
     cache_growth_curves,
@@ -29,7 +26,6 @@ from .quadratic import (
     token_cost_curves,
 )
 from .race import race, race_curves, race_layout, said_curves
-from .speculative import guessing, guessing_curves, guessing_layout
 from .style import Curve, color_of
 from .sweeps import where
 from .whatif import what_if, what_if_curves
@@ -41,9 +37,5 @@ __all__ += ["what_if", "what_if_curves"]
 __all__ += ["attention_matrix", "attention_sweep", "attention_sweep_curves", "naive_split"]
 __all__ += ["attention_matrix_curves", "naive_split_curves", "token_cost", "token_cost_curves"]
 __all__ += ["where"]
-__all__ += ["guessing", "guessing_curves", "guessing_layout"]
-__all__ += ["ladder", "ladder_curves", "ladder_layout"]
 __all__ += ["cache_growth", "cache_growth_curves", "cache_proof", "kv_calculator", "memory_plan"]
 __all__ += ["cache_growth_said", "memory_plan_curves"]
-__all__ += ["shares", "shares_curves", "shares_layout"]
-__all__ += ["load", "load_curves", "serving_place", "slots", "slots_curves", "slots_layout"]
