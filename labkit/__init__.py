@@ -7,7 +7,11 @@
     generate    naive, cached, preallocated: iterators of tokens, without a clock
     measure     the clock: warm-up, synchronising, one Step for each token
     figures     records to Plotly figures
-    grading     checks of the exercises
+    reports     pasted output of real tools, read
+    diagnose    from a report or a trace to a verdict
+    scenarios   exercises in diagnosis that could be real
+    grading     checks of the exercises, and of answers in one's own words
+    progress    what was tried, kept between visits; results: the report on it
     ui          the panels of the lessons
 
 `python -m labkit --help` runs the same measurements without a notebook.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grading_answers_diagnosis as diagnosis
 import grading_answers_memory as memory
 import grading_answers_physics as physics
 import grading_answers_quadratic as quadratic
@@ -183,8 +184,8 @@ WRONG = [
     ),
 ]
 
-RIGHT += physics.RIGHT + quadratic.RIGHT + memory.RIGHT
-WRONG += physics.WRONG + quadratic.WRONG + memory.WRONG
+RIGHT += physics.RIGHT + quadratic.RIGHT + memory.RIGHT + diagnosis.RIGHT
+WRONG += physics.WRONG + quadratic.WRONG + memory.WRONG + diagnosis.WRONG
 
 LESSON = "labkit.grading.lesson_"
 

@@ -24,6 +24,8 @@ ALLOWED = {
     "scenarios": ".records .catalog .roofline",
     "diagnose": ".records .catalog .roofline .summary",
     "grading": ".records .catalog .roofline .scenarios .diagnose",
+    "progress": ".records platformdirs filelock",
+    "results": ".records .progress",
     "generate": "torch transformers",
     "measure": ".records torch psutil",
     "models": ".records .catalog torch transformers safetensors huggingface_hub"
@@ -36,6 +38,7 @@ ALLOWED = {
     "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
     "figures": ".records plotly numpy",
     "ui": ".records .catalog .roofline .summary .reports .scenarios .diagnose .grading .generate"
+    " .progress .results"
     " .measure .models .endpoints .probing .experiments .sweeps_passes .sweeps .caches .figures"
     " torch numpy plotly anywidget ipywidgets traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .probing .experiments"

@@ -5,6 +5,7 @@ curves' points are replaced. `style` holds what all figures share; then one modu
 """
 
 from .decode import decode, decode_curves
+from .diagnosis import shares, shares_curves, shares_layout
 from .memory import (
     cache_growth,
     cache_growth_curves,
@@ -39,3 +40,4 @@ __all__ += ["attention_matrix_curves", "naive_split_curves", "token_cost", "toke
 __all__ += ["where"]
 __all__ += ["cache_growth", "cache_growth_curves", "cache_proof", "kv_calculator", "memory_plan"]
 __all__ += ["cache_growth_said", "memory_plan_curves"]
+__all__ += ["shares", "shares_curves", "shares_layout"]

@@ -66,6 +66,7 @@ from .lesson_06 import (
     mla_saving,
     what_helps,
 )
+from .lesson_09 import classify, even_tokens, hidden_wait, whole_speed_up
 
 __all__ = [
     "answer_s",
@@ -74,12 +75,15 @@ __all__ = [
     "cached_loop",
     "causal_pairs",
     "characters_per_token",
+    "classify",
     "copied_bytes",
+    "even_tokens",
     "exponent",
     "flat_until",
     "flops_per_byte",
     "forward_passes",
     "gib",
+    "hidden_wait",
     "knee",
     "kv_bytes_per_token",
     "kv_equals_weights",
@@ -114,5 +118,6 @@ __all__ = [
     "weight_bytes",
     "what_helps",
     "which_run",
+    "whole_speed_up",
     "work_ratio",
 ]

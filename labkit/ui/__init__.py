@@ -5,14 +5,20 @@ clicked, or `wait` is called in a later cell, which gives the run's traces.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from .. import catalog, experiments, models, roofline
+from .. import catalog, experiments, models, roofline, scenarios
 from ..records import Trace
 from ..records.machine import Roofs
 from ..records.workload import Workload
 from ..roofline.whatif import Observed, observed
 from .decode import Decode
 from .device import DeviceCard
+from .diagnosis import Exercise
+from .diagnosis_paste import PasteBox
+from .diagnosis_practice import Practice
+from .diagnosis_results import ResultsReport
+from .diagnosis_run import OwnRun
 from .growth import CacheGrowth
 from .memory import CacheProof, KvCalculator
 from .memory_plan import MemoryPlan
@@ -30,6 +36,8 @@ __all__ += ["AttentionMatrix", "AttentionSweep", "NaiveSplit", "TokenCosts", "at
 __all__ += ["attention_sweep", "naive_split", "token_costs"]
 __all__ += ["CacheGrowth", "CacheProof", "KvCalculator", "MemoryPlan", "cache_growth"]
 __all__ += ["cache_proof", "kv_calculator", "memory_plan"]
+__all__ += ["Exercise", "OwnRun", "PasteBox", "Practice", "ResultsReport", "exercise", "own_run"]
+__all__ += ["paste_box", "practice", "results_report"]
 
 QUESTION = "Why is the sky blue?"
 
@@ -161,3 +169,31 @@ def memory_plan(
 ) -> MemoryPlan:
     """The largest batch and context that fit a machine of the catalogue: computed."""
     return MemoryPlan(model, machine, context)
+
+
+# ---- lesson 09 -----------------------------------------------------------------------------------
+
+
+def exercise(name: str = "seed") -> Exercise:
+    """A card of metrics to diagnose in one's own words. Raises ValueError for an unknown name."""
+    return Exercise(scenarios.scenario(name))
+
+
+def practice() -> Practice:
+    """Exercises without end, on five levels; the score is kept between visits."""
+    return Practice()
+
+
+def own_run(traces: Sequence[Trace] = (), roofs: Roofs | None = None) -> OwnRun:
+    """A verdict on a measured run, those given or a saved one, and what it would be elsewhere."""
+    return OwnRun(traces, roofs)
+
+
+def paste_box(text: str = "") -> PasteBox:
+    """A verdict on metrics that are pasted, from some thirty tools or in plain words."""
+    return PasteBox(text)
+
+
+def results_report(folder: str | Path = ".") -> ResultsReport:
+    """What was passed in the saved notebooks of `folder`, and the scores, to be exported."""
+    return ResultsReport(Path(folder))

@@ -1,4 +1,4 @@
-"""Export buttons: the run's JSON and CSV, and a PNG of the chart, saved by the browser.
+"""Export buttons: a run's JSON and CSV and a PNG of its chart, or a text; saved by the browser.
 
 The browser saves, so that it works the same on a laptop and on a remote hub. Python is asked for
 the text when a button is clicked; the PNG is taken by the chart's own camera.
@@ -6,7 +6,7 @@ the text when a button is clicked; the PNG is taken by the chart's own camera.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import anywidget
 import traitlets
@@ -35,11 +35,8 @@ function render({ model, el }) {
     return b;
   };
   el.style.display = "flex";
-  const buttons = [
-    button("Export JSON", "The run without loss", () => model.send({ format: "json" })),
-    button("Export CSV", "The run as a table, one row a step", () => model.send({ format: "csv" })),
-    button("Export PNG", "A picture of the chart", () => photograph(el)),
-  ];
+  const act = (kind) => () => (kind === "png" ? photograph(el) : model.send({ format: kind }));
+  const buttons = model.get("kinds").map(([kind, label, title]) => button(label, title, act(kind)));
   const enable = () => buttons.forEach((b) => (b.disabled = !model.get("ready")));
   model.on("change:ready", enable);
   model.on("msg:custom", (m) => save(m.name, m.text, m.type));
@@ -48,17 +45,31 @@ function render({ model, el }) {
 export default { render };
 """
 
-TYPES = {"json": "application/json", "csv": "text/csv"}
+TYPES = {"json": "application/json", "csv": "text/csv", "md": "text/markdown"}
+OF_A_RUN = (
+    ("json", "Export JSON", "The run without loss"),
+    ("csv", "Export CSV", "The run as a table, one row a step"),
+    ("png", "Export PNG", "A picture of the chart"),
+)
 
 
 class Export(anywidget.AnyWidget):
-    """Three buttons. `write(format)` gives the text to save, for "json" and "csv"."""
+    """A button for each of `kinds`: (kind, label, title). `write(kind)` gives the text to save.
+
+    The kind "png" is not written: it is the panel's chart.
+    """
 
     _esm = SCRIPT
     ready = traitlets.Bool(False).tag(sync=True)
+    kinds = traitlets.List().tag(sync=True)
 
-    def __init__(self, name: str, write: Callable[[str], str]):
-        super().__init__()
+    def __init__(
+        self,
+        name: str,
+        write: Callable[[str], str],
+        kinds: Sequence[tuple[str, str, str]] = OF_A_RUN,
+    ):
+        super().__init__(kinds=[list(kind) for kind in kinds])
         self._name, self._write = name, write
         self.on_msg(self._answer)
 

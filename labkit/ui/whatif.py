@@ -66,6 +66,16 @@ class WhatIf(w.VBox):
     def __repr__(self) -> str:  # constant, so that a notebook's output can be compared
         return "WhatIf()"
 
+    def show(self, run: Observed) -> None:
+        """Turns to another run, and sets the controls to what it was."""
+        self.run, self.shares = run, calibrate(run)
+        work, host_s = run.work, run.roofs.for_layers(run.shape.layers).overhead_s
+        self.machine.value, self.dtype.value = HERE, work.dtype
+        self.host_ms.value = round(1e3 * (host_s or 0.0), 3)
+        self.prompt_tokens.value, self.new_tokens.value = work.prompt_tokens, work.new_tokens
+        self.batch.value = work.batch
+        self._refresh()
+
     @property
     def work(self) -> Workload:
         """What is asked of the other machine. Raises ValueError for a size below 1."""
