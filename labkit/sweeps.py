@@ -102,15 +102,16 @@ def attention(
     _check_attention(shape, kernels, at, rounds, dtype, device)
     calls = {}
     for length in at:
-        inputs = _queries_keys_values(shape, length, dtype, device)
+        inputs = queries_keys_values(shape, length, dtype, device)
         calls |= {(name, length): partial(KERNELS[name], *inputs) for name in kernels}
     for (name, length), wall_ns in measure.in_rounds(calls, rounds, device):
         yield Repeat(name, length, wall_ns)
 
 
-def _queries_keys_values(
+def queries_keys_values(
     shape: ModelShape, length: int, dtype: torch.dtype, device: torch.device
 ) -> list[Tensor]:
+    """Random inputs (1, heads, length, head size) of one layer's attention, the same each time."""
     value = shape.mla.v_dim if shape.mla else shape.head_dim
     widths = (shape.head_dim, shape.head_dim, value)
     random = torch.Generator().manual_seed(length)

@@ -37,12 +37,18 @@ ALLOWED = {
     "sweeps": ".records .roofline .generate .measure .models torch",
     "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
     "figures": ".records plotly numpy",
+    "speculative": ".generate torch transformers",
+    "guesses": ".records .generate .measure .models .experiments .speculative torch",
+    "rungs": ".records .roofline .generate .models .speculative torch",
+    "ladder": ".records .roofline .generate .measure .models .experiments .guesses .rungs",
+    "attention": ".records .roofline .summary .measure .models .sweeps torch flash_attn",
     "ui": ".records .catalog .roofline .summary .reports .scenarios .diagnose .grading .generate"
-    " .progress .results"
-    " .measure .models .endpoints .probing .experiments .sweeps_passes .sweeps .caches .figures"
+    " .progress .results .guesses .rungs .ladder"
+    " .measure .models .endpoints .probing .experiments .batching .sweeps_passes .sweeps .caches .figures"
     " torch numpy plotly anywidget ipywidgets traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .probing .experiments"
-    " .sweeps_passes .ui torch transformers psutil jupyter_client",
+    " .sweeps_passes .speculative .guesses .rungs .ladder .attention .ui torch"
+    " transformers psutil jupyter_client",
     "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"
     " .probing .experiments .bench torch",
     "__main__": ".cli",

@@ -22,7 +22,7 @@ class Cost:
     dtype: str
     linear_flops: int  # projections and MLP of all layers
     attention_flops: int  # scores and weighted sums
-    head_flops: int  # logits of the last position of each sequence
+    head_flops: int  # logits of the positions that get them, usually the last of each sequence
     linear_bytes: int  # the layers' weights, once, and an embedding row for each token
     head_bytes: int  # the output head's weights, once, and the logits
     kv_read_bytes: int  # keys and values that attention reads from the cache
@@ -30,6 +30,7 @@ class Cost:
     kv_copy_bytes: int  # what a growing cache reads and writes again to append (torch.cat)
     activation_bytes: int = 0  # what the operators between the products read and write, one by one
     sequences: int = 1
+    logit_rows: int = 1  # positions that get logits, of all sequences together
     layers: int = 0
     matrix_bytes: int = 0  # of one of the layers' weight matrices, on average
 

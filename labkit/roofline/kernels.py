@@ -46,7 +46,7 @@ def kernels(cost: Cost, roofs: Roofs, dtype: str) -> Iterator[Kernel]:
     products, reads = roofs.flops_by_rows[dtype], roofs.read_by_bytes[dtype]
     for name, flops, n_bytes, count, size in (
         ("linear", cost.linear_flops, cost.linear_bytes, rows, cost.matrix_bytes),
-        ("head", cost.head_flops, cost.head_bytes, cost.sequences, cost.head_bytes),
+        ("head", cost.head_flops, cost.head_bytes, cost.logit_rows, cost.head_bytes),
     ):
         compute_s, memory_s = flops / rate_at(products, count), n_bytes / rate_at(reads, size)
         yield Kernel(name, compute_s, memory_s, roofs.device != "cpu" or count == 1)

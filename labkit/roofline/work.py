@@ -62,16 +62,18 @@ def forward(
     slots: int | None = None,
     cached: bool = True,
     causal: bool = True,
+    logits: int = 1,
 ) -> Cost:
     """The pass over `new` tokens of each sequence, the last of them at position `context`.
 
     Weights are read once, however many the tokens. Logits are computed for the last position only,
-    as our generators do. With `causal` a query is counted with the keys that its mask lets through,
-    the work that can't be avoided; without it with all keys, which is what torch's FlopCounterMode
-    counts and what a kernel does that knows no mask. Raises ValueError for impossible lengths.
+    as our generators do, or for the last `logits` where guesses are checked. With `causal` a query
+    is counted with the keys that its mask lets through, the work that can't be avoided; without it
+    with all keys, which is what torch's FlopCounterMode counts and what a kernel does that knows no
+    mask. Raises ValueError for impossible lengths.
     """
     _check(shape, new, context, batch, slots)
-    tokens, before = batch * new, context - new
+    tokens, before, rows = batch * new, context - new, batch * logits
     products = compute_dtype(dtype)
     weight, number = dtype_bytes(dtype), dtype_bytes(products)
     kv_dtype = kv_dtype or products
@@ -82,14 +84,15 @@ def forward(
         dtype=products,
         linear_flops=2 * tokens * matrix_parameters(shape),
         attention_flops=batch * attention_flops(shape, new, context, causal),
-        head_flops=2 * batch * head_parameters(shape),
+        head_flops=2 * rows * head_parameters(shape),
         linear_bytes=int(parameters_read(shape, tokens) * weight + tokens * shape.hidden * number),
-        head_bytes=int(head_parameters(shape) * weight + batch * shape.vocab * number),
+        head_bytes=int(head_parameters(shape) * weight + rows * shape.vocab * number),
         kv_read_bytes=int(_positions_read(shape, new, before, slots) * kv_token) if cached else 0,
         kv_write_bytes=int(new * shape.layers * kv_token) if cached else 0,
         kv_copy_bytes=2 * copied,  # read once, written once
         activation_bytes=int(activation_numbers(shape) * tokens * number),
         sequences=batch,
+        logit_rows=rows,
         layers=shape.layers,
         matrix_bytes=int(matrix_size(shape) * weight),
     )
