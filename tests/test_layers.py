@@ -33,18 +33,19 @@ ALLOWED = {
     "endpoints": ".records httpx",
     "probing": ".records .generate .measure .models torch transformers",
     "experiments": ".records .catalog .generate .measure .models .probing torch",
+    "batching": ".records .generate .measure .models .experiments torch transformers",
     "sweeps_passes": ".records .generate .measure .models .experiments torch transformers",
     "sweeps": ".records .roofline .generate .measure .models torch",
     "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
-    "figures": ".records plotly numpy",
     "speculative": ".generate torch transformers",
     "guesses": ".records .generate .measure .models .experiments .speculative torch",
     "rungs": ".records .roofline .generate .models .speculative torch",
     "ladder": ".records .roofline .generate .measure .models .experiments .guesses .rungs",
     "attention": ".records .roofline .summary .measure .models .sweeps torch flash_attn",
+    "figures": ".records plotly numpy",
     "ui": ".records .catalog .roofline .summary .reports .scenarios .diagnose .grading .generate"
-    " .progress .results .guesses .rungs .ladder"
-    " .measure .models .endpoints .probing .experiments .batching .sweeps_passes .sweeps .caches .figures"
+    " .progress .results .guesses .rungs .ladder .figures"
+    " .measure .models .endpoints .probing .experiments .batching .sweeps_passes .sweeps .caches"
     " torch numpy plotly anywidget ipywidgets traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .probing .experiments"
     " .sweeps_passes .speculative .guesses .rungs .ladder .attention .ui torch"
