@@ -48,7 +48,7 @@ ALLOWED = {
     " .measure .models .endpoints .probing .experiments .batching .sweeps_passes .sweeps .caches"
     " torch numpy plotly anywidget ipywidgets traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .probing .experiments"
-    " .sweeps_passes .speculative .guesses .rungs .ladder .attention .ui torch"
+    " .batching .sweeps_passes .speculative .guesses .rungs .ladder .attention .ui torch"
     " transformers psutil jupyter_client",
     "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"
     " .probing .experiments .bench torch",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Figures = Iterable["Figure"]
 MODEL = "SmolLM2-135M-Instruct"
+SERVED = {"rounds": 2, "requests": 24, "slots": 8, "lengths": "long tail"}
 
 
 def add_to(commands: argparse._SubParsersAction) -> None:
@@ -27,6 +28,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     add("equal-tokens", equal, "all arms give the same tokens", model=MODEL, new_tokens=256)
     add("chart-tax", chart, "what the live chart costs", pairs=7)
     add("prediction", prediction, "theory against the clock", model=MODEL, rounds=3)
+    add("batching", batching, "refilled slots against full batches", model=MODEL, **SERVED)
     add("start-stop", start_stop, "a stopped run leaves nothing behind", cycles=200)
 
 
@@ -97,6 +99,14 @@ def prediction(args: argparse.Namespace) -> Figures:
     from ..bench import prediction as bench
 
     return bench.measure(_load(args), args.rounds)
+
+
+def batching(args: argparse.Namespace) -> Figures:
+    """Continuous against static batching, answers of 8 to 256 tokens, in float32; also whether each
+    request gets the tokens that it gets alone."""
+    from ..bench import batching as bench
+
+    return bench.measure(_load(args), args.rounds, args.requests, args.slots, args.lengths)
 
 
 def start_stop(args: argparse.Namespace) -> Figures:

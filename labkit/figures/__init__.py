@@ -4,6 +4,16 @@ A live chart is drawn from `Curve`s: the figure is built once, and while a run g
 curves' points are replaced. `style` holds what all figures share; then one module for each figure.
 """
 
+from .batching import (
+    batch_sizes,
+    batch_sizes_curves,
+    load,
+    load_curves,
+    serving_place,
+    slots,
+    slots_curves,
+    slots_layout,
+)
 from .decode import decode, decode_curves
 from .diagnosis import shares, shares_curves, shares_layout
 from .memory import (
@@ -41,3 +51,5 @@ __all__ += ["where"]
 __all__ += ["cache_growth", "cache_growth_curves", "cache_proof", "kv_calculator", "memory_plan"]
 __all__ += ["cache_growth_said", "memory_plan_curves"]
 __all__ += ["shares", "shares_curves", "shares_layout"]
+__all__ += ["batch_sizes", "batch_sizes_curves", "load", "load_curves", "serving_place", "slots"]
+__all__ += ["slots_curves", "slots_layout"]

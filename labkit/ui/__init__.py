@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import catalog, experiments, models, roofline, scenarios
+from ..batching import Traffic
 from ..records import Trace
 from ..records.machine import Roofs
 from ..records.workload import Workload
 from ..roofline.whatif import Observed, observed
+from .batching import Batching
+from .batching_load import Load
+from .batching_sizes import BatchSizes
 from .decode import Decode
 from .device import DeviceCard
 from .diagnosis import Exercise
@@ -38,6 +42,7 @@ __all__ += ["CacheGrowth", "CacheProof", "KvCalculator", "MemoryPlan", "cache_gr
 __all__ += ["cache_proof", "kv_calculator", "memory_plan"]
 __all__ += ["Exercise", "OwnRun", "PasteBox", "Practice", "ResultsReport", "exercise", "own_run"]
 __all__ += ["paste_box", "practice", "results_report"]
+__all__ += ["BatchSizes", "Batching", "Load", "batch_sizes", "batching", "load"]
 
 QUESTION = "Why is the sky blue?"
 
@@ -197,3 +202,40 @@ def paste_box(text: str = "") -> PasteBox:
 def results_report(folder: str | Path = ".") -> ResultsReport:
     """What was passed in the saved notebooks of `folder`, and the scores, to be exported."""
     return ResultsReport(Path(folder))
+
+
+# ---- lesson 07 -----------------------------------------------------------------------------------
+
+
+def batch_sizes(
+    model: str | models.Loaded = models.DEFAULT,
+    most: int = 16,
+    context: int = 32,
+    roofs: Roofs | None = None,
+) -> BatchSizes:
+    """Decode for 1 to `most` sequences: all users' tokens/s against one user's wait."""
+    return BatchSizes(model, most, context, roofs)
+
+
+def batching(
+    model: str | models.Loaded = models.DEFAULT,
+    slots: int = 4,
+    requests: int = 10,
+    lengths: str = "long tail",
+    answers: tuple[int, int] = (2, 32),
+    per_s: float | None = None,
+    seed: int = 2,
+) -> Batching:
+    """Static against continuous batching of the same requests, live. `per_s` are arrivals a second;
+    None: all at the start."""
+    return Batching(model, Traffic(requests, lengths, (8, 16), answers, per_s, seed), slots)
+
+
+def load(
+    model: str | models.Loaded = "toy",
+    slots: int = 4,
+    requests: int = 24,
+    answers: tuple[int, int] = (4, 32),
+) -> Load:
+    """The same requests arriving at several rates: how long each policy's first tokens take."""
+    return Load(model, Traffic(requests, "long tail", (4, 16), answers), slots)
