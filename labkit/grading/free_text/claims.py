@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .mentions import Mention
-from .scene import Scene
+from .scene import REACH, Scene
 from .turns import (
     bare,
     inherits,
@@ -23,8 +23,7 @@ from .turns import (
     said_fine,
 )
 from .vocabulary import grammar
-from .voice import asked, reported, unsaid
-from .words import MARKS
+from .voice import REASONS, asked, conceded, reported, unsaid
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,7 @@ class Claim:
     start: int
     end: int
     quote: str
+    loose: bool = False  # described in words that stand apart, not named
 
     @property
     def holds(self) -> bool:
@@ -61,7 +61,8 @@ def _read(content: Mention, scene: Scene, text: str) -> list[Claim]:
     def claim(kind: str, name: str, stance: str) -> Claim:
         start, end = scene.words[content.first].start, scene.words[content.last].end
         place = scene.clause.first
-        return Claim(kind, name, stance, content.first, place, start, end, text[start:end])
+        quote = text[start:end]
+        return Claim(kind, name, stance, content.first, place, start, end, quote, content.loose)
 
     if content.kind == "phase":
         made = [claim("phase", content.name, _phase_stance(content, scene))]
@@ -82,10 +83,13 @@ def _read(content: Mention, scene: Scene, text: str) -> list[Claim]:
 
 
 def _only_the_phase(content: Mention, scene: Scene) -> bool:
-    """Whether "can't say" goes on "which phase": that leaves the limiter open."""
-    ahead = [word.text for word in scene.words[content.first : content.last + 8]]
-    until = next((n for n, word in enumerate(ahead) if word in MARKS), len(ahead))
-    return any(word in ("phase", "phases", "stage") for word in ahead[:until])
+    """Whether "can't say" goes on "which phase", and not "or what limits it"."""
+    last = content.last + REACH + 1
+    parts = [scene, *([after] if (after := scene.following()) else [])]
+    if any(cue.last > content.first for part in parts for cue in part.cues.get("limit", ())):
+        return False
+    ahead = [scene.text(place) for place in range(content.first, last)]
+    return any(word in ("phase", "phases", "stage") for word in ahead)
 
 
 def _phases_with_limiters(here: list[Claim]) -> list[Claim]:
@@ -113,15 +117,27 @@ def _phase_stance(content: Mention, scene: Scene) -> str:
         return "denied"
     if scene.left("than", content.first, 4) or said_fine(content, scene, "fast"):
         return "contrasted"
-    if scene.has("minor", "general") or (scene.clause.opener == "(" and not scene.has("slow")):
+    if scene.has("minor", "general") or _reason(content, scene) or conceded(scene):
+        return "mentioned"
+    if scene.clause.opener == "(" and not scene.has("slow"):
         return "mentioned"
     return "asserted" if _is_the_trouble(content, scene) else "mentioned"
+
+
+def _reason(content: Mention, scene: Scene) -> bool:
+    """Whether it is only the reason for another: "requests queue because decode is slow"."""
+    before = scene.previous()
+    if scene.clause.opener not in REASONS or before is None:
+        return False
+    return any(c.kind == "phase" and c.name != content.name for c in before.contents)
 
 
 def _alternative(content: Mention, scene: Scene) -> bool:
     """Whether it stands in "prefill or decode", which names neither."""
     if negated(content, scene):
         return False
+    if len({c.name for c in scene.contents if c.kind == "phase"}) > 2:
+        return True  # "prefill/decode/queue"
     pairs = [(scene.previous(), scene), (scene, scene.following())]
     for one, other in pairs:
         if one and other and other.clause.opener in grammar("or"):
@@ -154,7 +170,7 @@ def _limiter_stance(content: Mention, scene: Scene) -> str:
         return "denied"
     weak = [c.first for c in scene.contents if c.kind == "weak"]
     if content.first in weak and scene.has("use"):
-        return "mentioned"  # "HBM3e would help" asks for it
+        return "unsaid"  # "HBM3e would help" asks for it
     if content.kind == "limiter" or scene.has("limit", "short"):
         return "asserted"
     if labelled(scene) and scene.others(content) <= 4:
@@ -181,9 +197,10 @@ def _remedy_stance(content: Mention, scene: Scene) -> str:
         return "unsaid"
     if _rejected(content, scene):
         return "denied"
-    if content.kind == "weak" and not _proposed(content, scene):
-        return "mentioned"
-    return "asserted"
+    if content.kind == "weak" and _given(content, scene):
+        return "unsaid"
+    weak = content.kind == "weak" and not scene.has("use") and scene.others(content) > 4
+    return "mentioned" if weak else "asserted"
 
 
 def _rejected(content: Mention, scene: Scene) -> bool:
@@ -201,8 +218,9 @@ def _rejected(content: Mention, scene: Scene) -> bool:
     return False
 
 
-def _proposed(content: Mention, scene: Scene) -> bool:
-    """A precision is a remedy where it is to be used, not where it is already there."""
-    if scene.text(content.first - 1) in ("already", "in", "at", "is", "of", "b", "an"):
-        return False
-    return scene.has("use") or scene.others(content) <= 4
+def _given(content: Mention, scene: Scene) -> bool:
+    """A precision is no remedy where it is already there: "70B in 8-bit"."""
+    before = scene.text(content.first - 1)
+    return before in ("already", "in", "at", "of", "b", "an") or (
+        before == "is" and not scene.has("label")
+    )

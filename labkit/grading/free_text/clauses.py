@@ -74,6 +74,14 @@ def _mark_asking(found: list[Clause], sentence: int, asks: bool) -> None:
         found[place] = replace(found[place], asks=asks)
 
 
+def _is_article(words: list[Word], place: int) -> bool:
+    """Portuguese "o" and "da" are articles but where Spanish "or" and German "since" can stand."""
+    before = words[place - 1] if place else None
+    if words[place].text == "da":
+        return before is not None and not before.is_mark
+    return before is None or before.is_mark or before.text == "est"
+
+
 def _cut(words: list[Word], place: int, text: str) -> str | None:
     """What ends before this word: a "sentence", a segment ("turn"), a "clause", or nothing."""
     if text in (".", "?"):
@@ -83,8 +91,13 @@ def _cut(words: list[Word], place: int, text: str) -> str | None:
     following = words[place + 1].text if place + 1 < len(words) else ""
     if text in grammar("turns"):
         return None if following in ("of", "rapida", "rapido") else "turn"
+    if text == "cause" and following in ("it", "the", "we", "they", "there", "this", "that"):
+        return "clause"
     if text in grammar("joins"):
-        return None if following in ("of", "to", "que") and text != "and" else "clause"
+        if text in ("o", "da") and _is_article(words, place):
+            return None
+        whole = ("every",) if text == "and" else ("of", "to", "que")  # "each and every"
+        return None if following in whole else "clause"
     if "\u3400" <= text <= "\u9fff":
         ahead = " ".join(word.text for word in words[place : place + 3])
         if ahead.startswith(HAN_TURNS):

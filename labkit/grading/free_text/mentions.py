@@ -6,14 +6,18 @@ one over more words counts: "speculative decoding" is a remedy and names no phas
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import NamedTuple
 
-from .vocabulary import Pattern, Vocabulary
+from .vocabulary import Frame, Pattern, Vocabulary
 from .words import Word
 
+ENDS_FRAME = (".", "?", ":", "->")
+LONGEST_STRETCH = 60  # words; without a bound, time would grow with their square
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+
+class Mention(NamedTuple):
     """`kind` is "phase", "resource", "limiter", "remedy", "weak", "noise", or a cue's name.
 
     `first` and `last` are places of words in the answer, both included.
@@ -23,6 +27,9 @@ class Mention:
     name: str
     first: int
     last: int
+    weight: int = 1  # words matched, without those between them
+    loose: bool = False  # other words stand between its own
+    framed: bool = False  # found by a frame
 
     @property
     def length(self) -> int:
@@ -38,13 +45,18 @@ def mentions(words: list[Word], vocabulary: Vocabulary) -> tuple[list[Mention], 
     marks = [word.is_mark for word in words] + [True]
     found: dict[str, set[Mention]] = {"content": set(), "cues": set()}
     for first in range(len(words)):
-        for element in meanings[first]:
-            for pattern in vocabulary.patterns.get(element, ()):
-                last = _match(pattern, meanings, marks, first)
-                if last is not None:
-                    mention = Mention(pattern.kind, pattern.name, first, last)
-                    found[pattern.group].add(mention)
-    cues = sorted(found["cues"], key=lambda m: (m.first, m.last, m.kind))
+        following = meanings[first + 1]
+        for pattern in vocabulary.starting(words[first].text):
+            if pattern.next is not None and pattern.next not in following:
+                continue  # most patterns end here
+            last = _match(pattern, meanings, marks, first) if pattern.rest else first
+            if last is not None:
+                loose = last - first > len(pattern.rest) and not pattern.denies
+                weight = len(pattern.rest) + 1
+                mention = Mention(pattern.kind, pattern.name, first, last, weight, loose)
+                found[pattern.group].add(mention)
+    found["content"].update(_framed(words, meanings, vocabulary.frames))
+    cues = sorted(found["cues"], key=itemgetter(2, 3, 0))  # first, last, kind
     return _longest(found["content"]), cues
 
 
@@ -63,12 +75,43 @@ def _match(
     return at
 
 
+def _framed(
+    words: list[Word], meanings: list[frozenset[int]], frames: list[Frame]
+) -> Iterator[Mention]:
+    """Mentions by frames. A stretch ends with a mark other than a comma or a parenthesis."""
+    first = 0
+    for end in range(len(words) + 1):
+        if end == len(words) or words[end].text in ENDS_FRAME or end - first >= LONGEST_STRETCH:
+            met = set().union(*meanings[first:end])
+            for frame in frames:
+                if met.issuperset(frame.roles) and met.isdisjoint(frame.without):
+                    yield from _windows(frame, words, meanings, first, end)
+            first = end + 1
+
+
+def _windows(
+    frame: Frame, words: list[Word], meanings: list[frozenset[int]], first: int, end: int
+) -> Iterator[Mention]:
+    """From each word of the first role to the nearest of the others; only limiters cross commas."""
+    head, *others = [
+        [place for place in range(first, end) if role in meanings[place]] for role in frame.roles
+    ]
+    for place in head:
+        near = [place, *(min(found, key=lambda p: abs(p - place)) for found in others)]
+        span = min(near), max(near)
+        if span[1] - span[0] > frame.width or len(set(near)) < len(near):
+            continue
+        if frame.kind == "limiter" or not any(words[place].is_mark for place in range(*span)):
+            weight = len(frame.roles)
+            yield Mention(frame.kind, frame.name, *span, weight, not frame.denies, True)
+
+
 def _longest(found: set[Mention]) -> list[Mention]:
     """Contents without those that a longer one of a rival kind covers, or an equal one before."""
     taken: list[Mention] = []
     spans: set[tuple[int, int]] = set()
     used: dict[str, set[int]] = {"where": set(), "why": set()}
-    ranked = sorted(found, key=lambda m: (-m.length, m.kind == "resource", m.first, m.kind, m.name))
+    ranked = sorted(found, key=_rank)
     for mention in ranked:
         places = range(mention.first, mention.last + 1)
         span = (mention.first, mention.last)
@@ -79,6 +122,12 @@ def _longest(found: set[Mention]) -> list[Mention]:
             for layer in layers:
                 layer.update(places)
     return sorted(taken, key=lambda m: (m.first, m.kind, m.name))
+
+
+def _rank(mention: Mention) -> tuple:
+    """More words matched first, then more words spanned; resources last."""
+    kind, name, first, *_ = mention
+    return -mention.weight, -mention.length, kind == "resource", first, kind, name
 
 
 def _layers(mention: Mention) -> tuple[str, ...]:

@@ -33,13 +33,18 @@ class Scene:
 
     def left(self, kind: str, place: int, reach: int = 99) -> Mention | None:
         """The nearest cue of that kind that ends before `place`."""
-        found = [c for c in self.cues.get(kind, ()) if c.last < place and place - c.last <= reach]
-        return found[-1] if found else None
+        found = None
+        for cue in self.cues.get(kind, ()):
+            if cue.last < place and place - cue.last <= reach:
+                found = cue
+        return found
 
     def right(self, kind: str, place: int, reach: int = 99) -> Mention | None:
         """The nearest cue of that kind that begins after `place`."""
-        found = [c for c in self.cues.get(kind, ()) if c.first > place and c.first - place <= reach]
-        return found[0] if found else None
+        for cue in self.cues.get(kind, ()):
+            if cue.first > place and cue.first - place <= reach:
+                return cue
+        return None
 
     def between(self, first: int, last: int, *kinds: str) -> Mention | None:
         """The first content of those kinds (of any, if none given) strictly between two places."""
@@ -48,6 +53,14 @@ class Scene:
             if wanted and first < content.first and content.last < last:
                 return content
         return None
+
+    def inside(self, content: Mention, *kinds: str) -> bool:
+        """Whether one of those cues stands among the words of a content found by a frame.
+
+        "Can't" says what is lacking: it denies nothing.
+        """
+        found = [cue for kind in kinds for cue in self.cues.get(kind, ()) if content.overlaps(cue)]
+        return any(self.text(cue.first - 1) not in ("can", "could") for cue in found)
 
     def not_between(self, first: int, last: int) -> bool:
         """Whether a "not" begins strictly between two places."""
@@ -75,8 +88,9 @@ class Scene:
         return any(self.words[place].text[0].isdigit() for place in places)
 
     def others(self, mention: Mention) -> int:
-        """How many words the clause has besides the mention."""
-        return self.clause.length - mention.length
+        """How many words the clause has besides the mention and its conjunction."""
+        joined = self.text(self.clause.first) == self.clause.opener
+        return self.clause.length - mention.length - joined
 
     def previous(self) -> Scene | None:
         """The clause before, if it belongs to the same sentence."""
@@ -150,9 +164,10 @@ def _heard(contents: list[Mention], cues: list[Mention]) -> list[Mention]:
     "Not enough", "no doubt", "don't unload" deny nothing; "not what's wrong" names no trouble.
     """
     longer = [cue for cue in cues if cue.kind in ("spare", "short", "fine") and cue.length > 1]
-    inside = [content for content in contents if content.kind != "noise"]
+    inside = [c for c in contents if c.kind != "noise" and not c.loose]
     used = {
         "not": {place for m in (*longer, *inside) for place in range(m.first, m.last + 1)},
+        "fast": {p for m in longer if m.kind == "short" for p in range(m.first, m.last + 1)},
         "slow": {p for m in longer if m.kind == "fine" for p in range(m.first, m.last + 1)},
     }
     used["if"] = used["would"] = {

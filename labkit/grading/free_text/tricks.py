@@ -7,6 +7,7 @@ accept.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from .mentions import Mention
@@ -23,7 +24,7 @@ def rows(scenes: list[Scene]) -> set[int]:
     """Places of words that stand in rows of keywords: nearly all vocabulary, without a choice."""
     if not scenes:
         return set()
-    contents = [content for scene in scenes for content in scene.contents]
+    contents = [one for scene in scenes for one in scene.contents if not one.framed]
     listed: set[int] = set()
     for row in _runs(scenes, contents):
         inside = [content for content in contents if row[0] <= content.first <= row[-1]]
@@ -89,7 +90,9 @@ def _lacks_choice(contents: list[Mention]) -> bool:
         names = {content.name for content in contents if content.kind in kinds}
         return len(names - {"memory"})
 
-    several = different("phase") > 1 or different("resource", "limiter") > 1
+    times = Counter((content.kind, content.name) for content in contents).values()
+    again = len(times) > 1 and min(times) > 1
+    several = again or different("phase") > 1 or different("resource", "limiter") > 1
     return several or different("remedy", "weak") >= FAMILIES
 
 

@@ -19,9 +19,14 @@ def negated(content: Mention, scene: Scene) -> bool:
 
 
 def not_before(content: Mention, scene: Scene) -> bool:
+    if content.loose and scene.inside(content, "not", "fine"):
+        return True
     denial = scene.left("not", content.first, REACH)
     if denial is None:
         return False
+    twice = scene.left("not", denial.first, REACH)
+    if twice and scene.text(denial.first) == scene.text(twice.first) == "not":
+        return False  # "I can't see how it isn't decode"
     blocker = scene.between(denial.last, content.first)
     if blocker is None or content.first - blocker.last <= 1:
         return True
@@ -43,8 +48,10 @@ def not_after(content: Mention, scene: Scene) -> bool:
 
 def opposite(scene: Scene, denial: Mention) -> bool:
     """Whether "not" denies what was said before: "streaming is fine, prefill isn't"."""
+    near = [scene.before, scene.before and scene.before.before]
+    near.append(near[1] and near[1].before)
     ends = denial.last + 1 == scene.clause.end
-    return ends and bool(scene.before) and scene.before.has("fine", "fast")
+    return ends and any(one.has("fine", "fast") for one in near if one)
 
 
 def inherits(content: Mention, scene: Scene) -> bool:
@@ -72,7 +79,7 @@ def said_fine(content: Mention, scene: Scene, kind: str) -> bool:
 def remark(scene: Scene) -> str | None:
     """What is said of a phase behind its figures: "prefill: 50 ms, great"."""
     after = scene.following()
-    while after and not after.claiming:
+    while after and not after.contents:
         for kind, stance in (("slow", "asserted"), ("fine", "denied"), ("fast", "contrasted")):
             if after.has(kind) and not after.has("not"):
                 return stance
@@ -81,7 +88,16 @@ def remark(scene: Scene) -> str | None:
 
 
 def bare(content: Mention, scene: Scene, others: int) -> bool:
-    """The clause is hardly more than the mention: "Decode.", "the decode phase"."""
+    """The clause is hardly more than the mention: "Decode.", "the decode phase".
+
+    Not so before a mere figure: "generation: 2.2 s".
+    """
+    after = scene.following()
+    if after and after.clause.opener == ":" and after.has_digits and not after.contents:
+        return False
+    said = scene.right("copula", content.last)
+    if said and said.last + 1 < scene.clause.end:
+        return False  # "decode is parallel"
     before = [scene.text(place) for place in range(scene.clause.first, content.first)]
     subject = [word for word in before if word not in grammar("small")]
     return scene.others(content) <= others and len(subject) <= 1 and not scene.has_digits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...scenarios.truth import Truth
 from .claims import Claim
@@ -42,6 +42,7 @@ class Reading:
 def weigh(found: list[Claim], scenes: list[Scene], tricks: tuple[str, ...] = ()) -> Reading:
     """Drops what was taken back, picks the phase, collects limiters and remedies."""
     found = _standing(found, scenes)
+    found = _promoted(_promoted(_promoted(found, "phase"), "limiter"), "remedy")
     main = _main(found)
     named = [*main, *(claim for claim in found if claim.kind == "phase" and claim.holds)]
     implied = [IMPLIED[claim.name] for claim in named if claim.name in IMPLIED]
@@ -89,27 +90,49 @@ def _retractions(scenes: list[Scene]) -> list[int]:
     return places
 
 
+def _promoted(found: list[Claim], kind: str) -> list[Claim]:
+    """What is only mentioned counts where nothing of its kind is asserted, and it is alone.
+
+    A phase needs another claim beside it, or the answer may only restate the figures; loading is
+    told, not measured.
+    """
+    of_kind = [claim for claim in found if claim.kind == kind]
+    named = [claim for claim in of_kind if claim.stance == "mentioned"]
+    if any(claim.holds for claim in of_kind) or not named:
+        return found
+    if len({claim.name for claim in named}) > 1:
+        named = [claim for claim in named if not claim.loose]
+    if len({claim.name for claim in named}) != 1:
+        return found
+    supported = kind != "phase" or named[0].name == "load"
+    if not supported and not any(claim.holds for claim in found):
+        return found
+    return [replace(one, stance="asserted") if one in named else one for one in found]
+
+
 # ---- the phase -----------------------------------------------------------------------------------
 
 
 def _main(found: list[Claim]) -> tuple[Claim, ...]:
     named = [claim for claim in found if claim.kind == "phase"]
-    asserted = [claim for claim in named if claim.holds] or _only_mentioned(named, found)
+    asserted = [claim for claim in named if claim.holds]
     names = {claim.name for claim in asserted}
     drop = {"overhead"} if _overhead_as_reason(asserted) else set()
     if {"overhead", "decode"} <= names and not _limited_otherwise(found):
         drop.add("decode")  # the overhead is paid inside the decode steps
     if len(names) > 1:
         drop.add("insufficient-data")  # "hard to say, but …"
-    first = {claim.name: claim for claim in reversed(asserted) if claim.name not in drop}
+    kept = names - drop
+    if len(kept) > 1:
+        kept = {name for name in kept if not _argued_away(name, named)} or kept
+    first = {claim.name: claim for claim in reversed(asserted) if claim.name in kept}
     return tuple(sorted(first.values(), key=lambda claim: claim.first))
 
 
-def _only_mentioned(named: list[Claim], found: list[Claim]) -> list[Claim]:
-    """A phase that is merely mentioned counts if it is the only one, beside another claim."""
-    mentioned = [claim for claim in named if claim.stance == "mentioned"]
-    supported = any(claim.kind != "phase" and claim.holds for claim in found)
-    return mentioned if supported and len({claim.name for claim in mentioned}) == 1 else []
+def _argued_away(name: str, named: list[Claim]) -> bool:
+    """Whether the last word on that phase is a denial: "a queue? With one user there is none"."""
+    said = [claim for claim in named if claim.name == name and claim.stance != "mentioned"]
+    return said[-1:] != [] and said[-1].stance == "denied"
 
 
 def _overhead_as_reason(asserted: list[Claim]) -> bool:

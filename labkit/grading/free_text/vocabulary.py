@@ -2,8 +2,10 @@
 
 A pattern is a run of elements separated by spaces: `word`, `a|b` (either), `word*` (beginning so),
 `{SET}` (one of the table's sets), each with a final `?` where it may be missing; `~3` before an
-element lets up to three other words stand between. Words of five letters or more are also found
-with a letter wrong, missing, doubled or swapped; of ten or more, with two.
+element lets up to three other words stand between. A frame is elements joined by `&`: words in any
+order, at most twelve apart (`~8` in front: eight); one after `!` must not be near. Words of five
+letters or more are also found with a letter wrong, missing, doubled or swapped; of ten or more,
+with two.
 
 What a match means is not known here.
 """
@@ -20,6 +22,8 @@ from ...catalog import DATA
 from .words import fold
 
 SHORTEST_TYPO = 5  # letters of the word that was meant; shorter ones are too near to each other
+MEMORY = 20_000  # words looked up that are kept; learners' typos must not fill the memory
+WIDTH = 12  # words that a frame may span
 LONG = 10  # letters from which two slips are forgiven
 
 
@@ -32,23 +36,52 @@ class Pattern:
     name: str
     first: int
     rest: tuple[tuple[int, int], ...]
+    next: int | None = None  # the second element, where no word may stand before it
+    denies: bool = False  # a "not" is one of its elements
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What can be said in any order, as "read the weights for each token" can in every language.
+
+    `roles` are elements that must all be met, by different words no further than `width` apart;
+    none of `without` may be met in the same stretch. `denies` if a "not" is one of the roles.
+    """
+
+    kind: str
+    name: str
+    roles: tuple[int, ...]
+    without: tuple[int, ...]
+    width: int
+    denies: bool
 
 
 @dataclass
 class Vocabulary:
-    """All patterns by their first element, and which elements a word satisfies."""
+    """All patterns by their first element, all frames, and which elements a word satisfies."""
 
     patterns: dict[int, list[Pattern]] = field(default_factory=dict)
+    frames: list[Frame] = field(default_factory=list)
     literals: dict[str, set[int]] = field(default_factory=dict)
     prefixes: dict[str, set[int]] = field(default_factory=dict)
     near: dict[str, set[str]] = field(default_factory=dict)  # spelling with letters left out
     known: dict[str, frozenset[int]] = field(default_factory=dict)  # words looked up before
+    begun: dict[str, list[Pattern]] = field(default_factory=dict)  # patterns looked up before
     grammar: dict[str, frozenset[str]] = field(default_factory=dict)  # words that split or join
+
+    def starting(self, word: str) -> list[Pattern]:
+        """The patterns that can begin with the word."""
+        if word not in self.begun:
+            if len(self.begun) > MEMORY:
+                self.begun.clear()
+            meanings = self.elements_of(word)
+            self.begun[word] = [one for each in meanings for one in self.patterns.get(each, ())]
+        return self.begun[word]
 
     def elements_of(self, word: str) -> frozenset[int]:
         """The elements that the word satisfies, itself or as the nearest word of the table."""
         if word not in self.known:
-            if len(self.known) > 20_000:  # learners' typos must not fill the memory
+            if len(self.known) > MEMORY:
                 self.known.clear()
             self.known[word] = self._exact(word)
             if word not in self.literals:
@@ -112,9 +145,14 @@ def vocabulary() -> Vocabulary:
     for group in ("content", "cues"):
         for title, lines in table[group].items():
             kind, _, name = title.partition(":")
-            for elements in chain.from_iterable(_parse(line, table["sets"]) for line in lines):
+            framed = [line for line in lines if " & " in line]
+            made.frames += [_frame(kind, name, one, table["sets"], numbers) for one in framed]
+            plain = (_parse(line, table["sets"]) for line in lines if line not in framed)
+            for elements in chain.from_iterable(plain):
                 (_, first), *rest = _number(elements, numbers)
-                pattern = Pattern(group, kind, name or kind, first, tuple(rest))
+                denies = any("not" in options.split("|") for _, options in elements)
+                following = rest[0][1] if rest and not rest[0][0] else None
+                pattern = Pattern(group, kind, name or kind, first, tuple(rest), following, denies)
                 made.patterns.setdefault(first, []).append(pattern)
     for options, number in numbers.items():
         for option in options.split("|"):
@@ -144,6 +182,17 @@ def _parse(line: str, sets: dict[str, str]) -> Iterator[list[tuple[int, str]]]:
         readings = longer + (readings if part.endswith("?") else [])
         gap = 0
     yield from (reading for reading in readings if reading)
+
+
+def _frame(kind: str, name: str, line: str, sets: dict[str, str], numbers: dict[str, int]) -> Frame:
+    width, _, rest = line.partition(" ") if line[0] == "~" else (f"~{WIDTH}", "", line)
+    met: dict[bool, list[int]] = {True: [], False: []}
+    denies = False
+    for part in rest.split(" & "):
+        options = "|".join(_options(one, sets, line) for one in part.lstrip("!").split("|"))
+        met[part[0] != "!"].append(numbers.setdefault(options, len(numbers)))
+        denies |= part[0] != "!" and "not" in options.split("|")
+    return Frame(kind, name, tuple(met[True]), tuple(met[False]), int(width[1:]), denies)
 
 
 def _options(option: str, sets: dict[str, str], line: str) -> str:

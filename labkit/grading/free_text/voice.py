@@ -24,7 +24,7 @@ def unsaid(content: Mention, scene: Scene) -> bool:
 
 def asked(content: Mention, scene: Scene) -> bool:
     """A question claims nothing; "it's decode, right?" and "probably decode?" do."""
-    if scene.has("suggest") and content.kind in ("remedy", "weak"):
+    if (scene.has("suggest") and content.kind in ("remedy", "weak")) or _affirmed(scene):
         return False
     first = scene
     while first.previous():
@@ -33,13 +33,33 @@ def asked(content: Mention, scene: Scene) -> bool:
     opens = any(cue.first == start for cue in first.cues.get("ask", ()))
     if scene.clause.asks:
         own = any(cue.first == scene.clause.first for cue in scene.cues.get("ask", ()))
-        after_join = any(cue.first == scene.clause.first + 1 for cue in scene.cues.get("ask", ()))
+        joined = scene.text(scene.clause.first) == scene.clause.opener
+        after_join = joined and any(
+            cue.first == scene.clause.first + 1 for cue in scene.cues.get("ask", ())
+        )
         fragment = not scene.has("is", "maybe") and first is scene and scene.clause.length <= 4
         return opens or own or after_join or fragment
     return (
         opens
         and first.text(start + 1) in ("it", "this", "that", "the")
         and first.text(start) in ("is", "does", "would", "could", "are")
+    )
+
+
+def _affirmed(scene: Scene) -> bool:
+    """Whether the sentence after the question begins with a yes."""
+    after = scene.after
+    while after and after.clause.sentence == scene.clause.sentence:
+        after = after.after
+    yes = after.cues.get("yes") if after else None
+    return bool(yes) and yes[0].first - after.clause.first <= 2
+
+
+def conceded(scene: Scene) -> bool:
+    """Whether it is granted before the point is made: "even though prefill isn't instant, …"."""
+    words, first = scene.words, scene.clause.first
+    return scene.has("concede") or (
+        scene.clause.opener in ("though", "if") and first > 0 and words[first - 1].text == "even"
     )
 
 
@@ -51,7 +71,7 @@ def _supposed(content: Mention, scene: Scene) -> bool:
     if content.kind in ("remedy", "weak"):
         return bool(condition) and would and _names_cause(condition)
     if condition is None:
-        return _would_be(content, scene)
+        return _would_be(content, scene) or scene.has("someday")
     return would or condition is scene
 
 
@@ -71,4 +91,13 @@ def reported(content: Mention, scene: Scene) -> bool:
     said = scene.following()
     if said and said.clause.length <= 4 and said.has("report"):
         return True
-    return any(cue.first <= content.first for cue in scene.segment.reports)
+    return any(cue.first <= content.first for cue in scene.segment.reports) or _seems(scene)
+
+
+def _seems(scene: Scene) -> bool:
+    """Whether it is only the look of it: "it looks like prefill, but it is the queue"."""
+    after = scene.after
+    while after and after.segment is scene.segment:
+        after = after.after
+    turned = after is not None and after.clause.sentence == scene.clause.sentence
+    return turned and scene.has("seems") and any(c.kind == "phase" for c in after.contents)

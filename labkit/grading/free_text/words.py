@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
+from typing import NamedTuple
 
 HIDDEN = re.compile(r"<(script|style|template)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.I | re.S)
 BREAK = re.compile(r"</?(?:p|br|li|ul|ol|div|tr|td|th|h[1-6]|table)\b[^<>]*>", re.I)
@@ -23,7 +23,8 @@ INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\ufe0f\ufe0e]")
 
 # Chinese is written without spaces: each character is a word, and phrases are runs of them.
 PIECE = re.compile(
-    r"(?P<number>\d+(?:[.,]\d+)*)"
+    r"(?P<item>(?:(?<=\s)|^)\(?(?:\d{1,2}|[a-e])[.)](?=\s))"  # "1) decode 2) bandwidth"
+    r"|(?P<number>\d+(?:[.,]\d+)*)"
     r"|(?P<rate>(?:[tgm]i?b|tok(?:en)?s?)/s(?:ec)?\b|[tg]bps\b)"
     r"|(?P<han>[\u3400-\u9fff])"
     r"|(?P<word>(?:re-|pre-)?[^\W\d_\u3400-\u9fff]+(?:['’ʼ´`][^\W\d_]+)?(?:\d+[a-z]*)*(?:\+\+)?)"
@@ -48,13 +49,15 @@ BARE |= {"cannot": "can not", "its": "it is", "thats": "that is", "whats": "what
 BARE |= {"aint": "is not", "hasnt": "has not", "theres": "there is", "ive": "i have"}
 BARE |= {"havent": "have not", "werent": "were not", "theyre": "they are", "youre": "you are"}
 BARE |= {"w": "with", "bc": "because", "cuz": "because", "coz": "because"}
+NUMBERS = {"two": "2", "three": "3", "four": "4", "eight": "8", "sixteen": "16"}
+BARE |= NUMBERS | {"vier": "4", "acht": "8", "quatre": "4", "huit": "8", "cuatro": "4"}
+BARE |= {"ocho": "8", "quatro": "4", "oito": "8"}
 
 
 MARKS = frozenset([".", "?", ",", ":", "(", "->"])  # the first two end a sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A folded word, or one of the `MARKS`."""
 
     text: str
@@ -91,6 +94,8 @@ def words(text: str) -> list[Word]:
 
 @lru_cache(maxsize=4096)
 def _fold(piece: str, kind: str) -> tuple[str, ...]:
+    if kind == "item":
+        return (".",)
     if kind == "stop":
         return ("?",) if "?" in piece or "？" in piece else (".",)
     if kind == "arrow":
@@ -105,7 +110,7 @@ def _fold(piece: str, kind: str) -> tuple[str, ...]:
         return (piece,)
     if kind == "rate":
         return ("tokps",) if piece[:3].lower() == "tok" else ("gbps",)
-    return _fold_word(fold(piece))
+    return ("est",) if piece in "éÉ" else _fold_word(fold(piece))  # Portuguese "is", not "and"
 
 
 def _fold_word(word: str) -> tuple[str, ...]:
