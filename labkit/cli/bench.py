@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..models import Loaded
 
 Figures = Iterable["Figure"]
-MODEL = "SmolLM2-135M-Instruct"
+MODEL, SHAPE = "SmolLM2-135M-Instruct", "SmolLM2-135M"
 SERVED = {"rounds": 2, "requests": 24, "slots": 8, "lengths": "long tail"}
 
 
@@ -29,6 +29,9 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     add("chart-tax", chart, "what the live chart costs", pairs=7)
     add("prediction", prediction, "theory against the clock", model=MODEL, rounds=3)
     add("batching", batching, "refilled slots against full batches", model=MODEL, **SERVED)
+    add("speculative", speculative, "what guessing gains and loses", model=MODEL, pairs=3)
+    add("attention", attention, "what attention back ends save", model=SHAPE, rounds=5)
+    add("ladder", ladder, "each rung against its roof", model=MODEL, rounds=3, new_tokens=48)
     add("start-stop", start_stop, "a stopped run leaves nothing behind", cycles=200)
 
 
@@ -107,6 +110,28 @@ def batching(args: argparse.Namespace) -> Figures:
     from ..bench import batching as bench
 
     return bench.measure(_load(args), args.rounds, args.requests, args.slots, args.lengths)
+
+
+def speculative(args: argparse.Namespace) -> Figures:
+    """Guessing against plain greedy decoding in float32: equal tokens on 20 prompts, the gain on a
+    text that copies, the loss on one that does not."""
+    from ..bench import speculative as bench
+
+    return bench.measure(_load(args), args.pairs)
+
+
+def attention(args: argparse.Namespace) -> Figures:
+    """Time and peak memory of one layer's attention at 1,024 tokens, by back end."""
+    from ..bench import attention as bench
+
+    return bench.measure(args.model, args.rounds)
+
+
+def ladder(args: argparse.Namespace) -> Figures:
+    """Every rung of the ladder in turn in float32, against the roof of the bytes it must move."""
+    from ..bench import ladder as bench
+
+    return bench.measure(_load(args), args.rounds, args.new_tokens)
 
 
 def start_stop(args: argparse.Namespace) -> Figures:

@@ -8,6 +8,7 @@ from .batching import (
     batch_sizes,
     batch_sizes_curves,
     load,
+from .ladder import ladder, ladder_curves, ladder_layout
     load_curves,
     serving_place,
     slots,
@@ -29,6 +30,7 @@ from .prefill import prefill, prefill_curves, prefill_layout
 from .quadratic import (
     attention_matrix,
     attention_matrix_curves,
+from .speculative import guessing, guessing_curves, guessing_layout
     attention_sweep,
     attention_sweep_curves,
     naive_split,
@@ -40,6 +42,8 @@ from .race import race, race_curves, race_layout, said_curves
 from .style import Curve, color_of
 from .sweeps import where
 from .whatif import what_if, what_if_curves
+__all__ += ["guessing", "guessing_curves", "guessing_layout"]
+__all__ += ["ladder", "ladder_curves", "ladder_layout"]
 
 __all__ = ["Curve", "color_of", "race", "race_curves", "race_layout"]
 __all__ += ["said_curves"]

@@ -58,7 +58,7 @@ class Speculation:
 
 
 def speculation(trace: Trace) -> Speculation:
-    """The passes of a trace; any other arm's steps are passes without guesses."""
+    """The passes of a speculative run; those of `cached` are passes without guesses."""
     passes: list[GuessPass] = []
     for step in trace.steps[1:]:
         if step.tokens_in:

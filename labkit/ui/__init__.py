@@ -9,6 +9,8 @@ from pathlib import Path
 
 from .. import catalog, experiments, models, roofline, scenarios
 from ..batching import Traffic
+from ..guesses import LOOKUP, TASKS
+from ..ladder import DEFAULT as DEFAULT_RUNGS
 from ..records import Trace
 from ..records.machine import Roofs
 from ..records.workload import Workload
@@ -24,11 +26,13 @@ from .diagnosis_practice import Practice
 from .diagnosis_results import ResultsReport
 from .diagnosis_run import OwnRun
 from .growth import CacheGrowth
+from .ladder import LadderPanel
 from .memory import CacheProof, KvCalculator
 from .memory_plan import MemoryPlan
 from .prefill import Prefill
 from .quadratic import AttentionMatrix, AttentionSweep, NaiveSplit
 from .race import FirstTokens, Race
+from .speculative import Guessing
 from .stepper import Stepper
 from .token_cost import TokenCosts
 from .whatif import WhatIf
@@ -40,9 +44,10 @@ __all__ += ["AttentionMatrix", "AttentionSweep", "NaiveSplit", "TokenCosts", "at
 __all__ += ["attention_sweep", "naive_split", "token_costs"]
 __all__ += ["CacheGrowth", "CacheProof", "KvCalculator", "MemoryPlan", "cache_growth"]
 __all__ += ["cache_proof", "kv_calculator", "memory_plan"]
+__all__ += ["BatchSizes", "Batching", "Load", "batch_sizes", "batching", "load"]
+__all__ += ["Guessing", "LadderPanel", "guessing", "ladder"]
 __all__ += ["Exercise", "OwnRun", "PasteBox", "Practice", "ResultsReport", "exercise", "own_run"]
 __all__ += ["paste_box", "practice", "results_report"]
-__all__ += ["BatchSizes", "Batching", "Load", "batch_sizes", "batching", "load"]
 
 QUESTION = "Why is the sky blue?"
 
@@ -174,6 +179,33 @@ def memory_plan(
 ) -> MemoryPlan:
     """The largest batch and context that fit a machine of the catalogue: computed."""
     return MemoryPlan(model, machine, context)
+
+
+# ---- lesson 08 -----------------------------------------------------------------------------------
+
+
+def ladder(
+    model: str | models.Loaded = models.DEFAULT,
+    task: str = "copying",
+    new_tokens: int = 24,
+    rounds: int = 1,
+    rungs: Sequence[str] = DEFAULT_RUNGS,
+    roofs: Roofs | None = None,
+) -> LadderPanel:
+    """The same text in faster and faster ways, each beside the roof of the bytes it must move."""
+    return LadderPanel(model, task, new_tokens, rounds, rungs, roofs)
+
+
+def guessing(
+    model: str | models.Loaded = models.DEFAULT,
+    tasks: Sequence[str] = tuple(TASKS),
+    new_tokens: int = 32,
+    at_most: Sequence[int] = (2, 8),
+    draft: str = LOOKUP,
+    roofs: Roofs | None = None,
+) -> Guessing:
+    """Speculative decoding beside plain decoding, by text and number of guesses."""
+    return Guessing(model, tasks, new_tokens, at_most, draft, roofs)
 
 
 # ---- lesson 09 -----------------------------------------------------------------------------------

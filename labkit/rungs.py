@@ -1,0 +1,153 @@
+"""What stands on the ladder: seven ways to generate the same text, each with what it must move.
+
+A rung is prepared from a loaded model (`ready`), which may find that something is missing here: a
+compiler, a library, memory. What a pass of it asks of the machine is `cost`. Nothing runs here.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+
+from . import generate, models
+from .generate import BadRequest
+from .models.layout import wants_cpu_layout
+from .models.memory import free_bytes
+from .records import Cost, ModelShape
+from .records.speculation import GuessPass
+from .roofline import forward, naive_step
+from .speculative import speculative
+
+Arm = Callable[..., Iterator[generate.Forward]]  # (prompts, new tokens) -> tokens
+CostOf = Callable[[ModelShape, GuessPass, str, int], Cost]  # shape, pass, dtype, slots
+
+
+class NotHere(ValueError):
+    """This rung can't be climbed on this machine; the message says why, and what would help."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One rung before it is climbed.
+
+    Without `eager` the host's time does not count. `layout` is that of the weights; None: as they
+    were loaded.
+    """
+
+    name: str
+    changed: str
+    costs: str
+    ready: Callable[[models.Loaded], Arm]
+    cost: CostOf
+    eager: bool = True
+    layout: str | None = None
+    guesses: bool = False
+
+
+# ---- getting ready -------------------------------------------------------------------------------
+
+
+def plain(loop: Callable, loaded: models.Loaded) -> Arm:
+    """That loop over the model with its weights in torch's own order."""
+    return partial(loop, _row_by_row(loaded))
+
+
+def _row_by_row(loaded: models.Loaded) -> torch.nn.Module:
+    """The model itself if its weights lie so already, else a copy that is turned back."""
+    if all(weight.is_contiguous() for weight in loaded.model.parameters()):
+        return loaded.model
+    needed = sum(weight.nbytes for weight in loaded.model.parameters())
+    if needed > free_bytes(loaded.device):
+        raise NotHere(f"a second copy of the weights needs {needed / 1e9:.1f} GB, not free here")
+    twin = copy.deepcopy(loaded.model)
+    for weight in twin.parameters():
+        weight.data = weight.data.contiguous()
+    return twin
+
+
+def turned(loaded: models.Loaded) -> Arm:
+    """The preallocated loop over weights in the order that a CPU streams faster."""
+    if not wants_cpu_layout("fast", loaded.device, loaded.dtype):
+        raise NotHere("another order of the weights is known to help float32 on a CPU only")
+    return partial(generate.preallocated, loaded.model)
+
+
+def guessing(loaded: models.Loaded) -> Arm:
+    return partial(speculative, loaded.model)
+
+
+# ---- what a pass asks for ------------------------------------------------------------------------
+
+
+def all_again(shape: ModelShape, one: GuessPass, dtype: str, slots: int) -> Cost:
+    return naive_step(shape, one.context, dtype=dtype)
+
+
+def growing(shape: ModelShape, one: GuessPass, dtype: str, slots: int) -> Cost:
+    new = one.guesses + 1
+    return forward(shape, new, one.context, dtype=dtype, logits=new)
+
+
+def fixed(shape: ModelShape, one: GuessPass, dtype: str, slots: int) -> Cost:
+    return forward(shape, 1, one.context, dtype=dtype, slots=slots)
+
+
+def fused(shape: ModelShape, one: GuessPass, dtype: str, slots: int) -> Cost:
+    return replace(fixed(shape, one, dtype, slots), activation_bytes=0)
+
+
+KINDS = (
+    Kind(
+        "naive",
+        "nothing: every token reads the whole text again",
+        "a pass over all positions for each token",
+        partial(plain, generate.naive),
+        all_again,
+        layout="plain",
+    ),
+    Kind(
+        "cached",
+        "keys and values are kept; a pass reads one token",
+        "memory for the cache, copied at each step to grow",
+        partial(plain, generate.cached),
+        growing,
+        layout="plain",
+    ),
+    Kind(
+        "preallocated",
+        "the cache has its final size from the start: no copy",
+        "attention reads empty slots as well",
+        partial(plain, generate.preallocated),
+        fixed,
+        layout="plain",
+    ),
+    Kind(
+        "weight layout",
+        "tall weights lie column by column, as this CPU streams them faster",
+        "turning them once while loading",
+        turned,
+        fixed,
+    ),
+    Kind(
+        "speculative",
+        "guesses from the text so far are checked in one pass; with a growing cache",
+        "arithmetic for wrong guesses",
+        guessing,
+        growing,
+        guesses=True,
+    ),
+)
+NAMES = tuple(kind.name for kind in KINDS)
+
+
+def chosen(names: tuple[str, ...]) -> tuple[Kind, ...]:
+    """The kinds of those names, in the ladder's order. Raises BadRequest for an unknown name."""
+    if unknown := [name for name in names if name not in NAMES]:
+        raise BadRequest(f"unknown rung {unknown[0]!r}: choose from {', '.join(NAMES)}")
+    if not names:
+        raise BadRequest(f"no rung is chosen: choose from {', '.join(NAMES)}")
+    return tuple(kind for kind in KINDS if kind.name in names)
