@@ -22,6 +22,7 @@ NOT_RUN = "not run"
 LESSONS = "[0-9][0-9]_*.ipynb"
 LARGEST = 50_000_000  # bytes of a notebook that is read
 FULL = 3  # points of a diagnosis
+LEVEL_HEADER = ("level", "tried", "correct", "points", "skipped", "last, UTC")
 _check = re.compile(r"\bcheck\.([a-z][a-z0-9_]{0,60})\(")
 _status = re.compile(r"(passed|not yet|wrong): ")
 
@@ -166,14 +167,14 @@ def to_markdown(report: Results) -> str:
         f"## Exercises: {passed} of {len(report.exercises)} passed",
         "",
         *_table(
-            ("lesson", "exercise", "result", "saved"),
-            [(e.lesson, e.name, e.status, e.saved_at) for e in report.exercises],
+            ("lesson", "exercise", "result", "saved, UTC"),
+            [(e.lesson, e.name, e.status, minute(e.saved_at)) for e in report.exercises],
         ),
         "",
         "## Diagnoses",
         "",
         *_table(
-            ("level", "tried", "correct", "points", "skipped", "last"),
+            LEVEL_HEADER,
             [level_row(score) for score in report.levels],
         ),
     ]
@@ -184,7 +185,12 @@ def level_row(score: LevelScore) -> tuple[str, ...]:
     """A level as a line of a table."""
     points = f"{score.points} of {FULL * score.tried}"
     counts = (score.level, score.tried, score.correct, points, score.skipped)
-    return (*map(str, counts), score.last_at)
+    return (*map(str, counts), minute(score.last_at))
+
+
+def minute(at: str) -> str:
+    """ "2026-01-02T10:00:00+00:00" as "2026-01-02 10:00"."""
+    return at[:16].replace("T", " ")
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:

@@ -41,7 +41,7 @@ def shares() -> go.Figure:
         figure.add_trace(bar)
     plain(figure, height=FRAME + ROW)
     figure.update_layout(
-        barmode="stack", bargap=0.25, legend={"traceorder": "normal"}, margin={"t": 40, "b": 40}
+        barmode="stack", bargap=0.25, legend={"traceorder": "normal"}, margin={"t": 40, "b": 40, "r": 40}
     )
     figure.update_xaxes(range=[0, 100], ticksuffix=" %", rangemode="tozero")
     figure.update_yaxes(type="category", autorange="reversed", ticksuffix=" ")

@@ -55,8 +55,13 @@ def what_if_curves(given: Bar, predicted: list[Bar]) -> list[Curve]:
 
 def _curve(name: str, bars: list[Bar], seconds: list[float]) -> Curve:
     labels = np.array([bar.label for bar in bars], dtype=object)
-    text = tuple(f"{1e3 * value:,.3g}" for value in seconds)
+    text = tuple(_ms(1e3 * value) for value in seconds)
     return Curve(name, np.array(seconds, dtype="f8") * 1e3, labels, text)
+
+
+def _ms(value: float) -> str:
+    """Three digits, and never a power of ten."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _bars(metric: str, kind: str, color: str, pattern: str, legend: bool) -> go.Bar:

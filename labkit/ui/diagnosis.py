@@ -11,10 +11,10 @@ from html import escape
 
 import ipywidgets as w
 
-from ..grading.free_text import FULL, Grade, grade
+from ..grading.free_text import Grade, grade
 from ..progress import Attempt, Book, now
 from ..scenarios import Scenario
-from .diagnosis_text import card_html, caveat_html, feedback_html, solution_html
+from .diagnosis_text import card_html, caveat_html, feedback_html, points, solution_html
 
 HINT = "For instance: which part takes most of the time, how you see it, what would help."
 
@@ -62,7 +62,7 @@ class Exercise(w.VBox):
         helped = self.revealed or self._seen_before()
         self._keep(self.grade.verdict, self.grade.points, helped)
         counted = " The solution was shown before, so it does not count." if helped else ""
-        self._say(f"{self.grade.verdict}: {self.grade.points} of {FULL} points.{counted}")
+        self._say(f"{points(self.grade)}.{counted}")
         self._allow()
 
     def try_again(self) -> None:
@@ -79,7 +79,7 @@ class Exercise(w.VBox):
         self.revealed = True
         self._keep("revealed", 0, helped=True)
         self.feedback.value = feedback_html(self.grade) + solution_html(self.scenario)
-        self._say("This is what is true of it. You can still try again.")
+        self._say(f"{points(self.grade)}. Below is what is true; you can still try again.")
 
     # ---- inside ----------------------------------------------------------------------------------
 

@@ -33,12 +33,12 @@ NOTHING_READ = (
 
 @dataclass(frozen=True)
 class PasteRequest:
-    """The text; names of the catalogue and bits for each weight, or None: as the text says."""
+    """The text; names of the catalogue and bits of a weight, or "" and 0: as the text says."""
 
     text: str
-    machine: str | None
-    model: str | None
-    bits: int | None
+    machine: str
+    model: str
+    bits: int
 
 
 class PasteBox(Panel):
@@ -57,9 +57,9 @@ class PasteBox(Panel):
             layout={"width": "100%"},
             tooltip="Metrics of a server",
         )
-        self.machine = _choice("Machine", {name: name for name in catalog.machines()})
-        self.model = _choice("Model", {name: name for name in catalog.models()})
-        self.bits = _choice("Weights", {f"{bits} bit": bits for bits in (16, 8, 4)})
+        self.machine = _choice("Machine", "", {name: name for name in catalog.machines()})
+        self.model = _choice("Model", "", {name: name for name in catalog.models()})
+        self.bits = _choice("Weights", 0, {f"{bits} bit": bits for bits in (16, 8, 4)})
         self.view = VerdictView()
         label = w.HTML("<b>Metrics of a server</b>")
         choices = w.HBox([self.machine, self.model, self.bits])
@@ -120,8 +120,8 @@ def together(verdict: Verdict, runs: int) -> str:
     return f"<p>{escape(sentence)}</p>"
 
 
-def _choice(name: str, options: dict) -> w.Dropdown:
-    """The options by their labels, and None to take the text's word."""
+def _choice(name: str, unsaid: str | int, options: dict) -> w.Dropdown:
+    """The options by their labels; first `unsaid`, to take the text's word."""
     layout = {"width": "auto"}
-    labelled = {AS_SAID: None, **options}
-    return w.Dropdown(options=labelled, value=None, description=name, style=WIDE, layout=layout)
+    labelled = [(AS_SAID, unsaid), *options.items()]
+    return w.Dropdown(options=labelled, value=unsaid, description=name, style=WIDE, layout=layout)

@@ -69,5 +69,7 @@ class ResultsReport(w.VBox):
 def _exercises(report: Results) -> str:
     if not report.exercises:
         return "<p>No lesson with saved results lies in this folder.</p>"
-    rows = tuple((f"{e.lesson}: {e.name}", e.status, e.saved_at) for e in report.exercises)
-    return Table(("exercise", "result", "notebook saved"), rows).html()
+    rows = tuple(
+        (f"{e.lesson}: {e.name}", e.status, results.minute(e.saved_at)) for e in report.exercises
+    )
+    return Table(("exercise", "result", "notebook saved, UTC"), rows).html()

@@ -10,16 +10,18 @@ from html import escape
 
 from ..grading.free_text import FULL, Grade, Quote
 from ..records.check_result import COLORS
-from ..results import LevelScore, level_row
+from ..results import LEVEL_HEADER, LevelScore, level_row
 from ..scenarios import QUESTION, REMEDIES, Scenario
 from ..summary import Table
 
 BORDER = "rgba(128,128,128,0.5)"
-CARD = f"border:1px solid {BORDER};border-radius:4px;padding:4px 14px;max-width:760px"
+TEXT = "line-height:1.45;max-width:760px"
+CARD = f"border:1px solid {BORDER};border-radius:4px;padding:2px 14px;{TEXT}"
+VERDICTS = {"correct": COLORS["passed"], "partial": "#E69F00", "unclear": COLORS["not yet"]}
 MOST_QUOTES = 12
 STANCES = {
     "asserted": "you say so",
-    "denied": "you say it is not",
+    "denied": "you say no",
     "contrasted": "you say it is quick",
     "mentioned": "only mentioned",
     "unsaid": "not claimed: asked, supposed, quoted or taken back",
@@ -32,9 +34,9 @@ def items(lines: Iterable[str], kind: str = "ul") -> str:
     return f'<{kind} style="margin:0 0 6px">{found}</{kind}>' if found else ""
 
 
-def marked(status: str, html: str) -> str:
-    """HTML beside a bar in the status's colour; the words carry the meaning without it."""
-    style = f"border-left:4px solid {COLORS[status]};padding:2px 12px;max-width:760px"
+def marked(color: str, html: str) -> str:
+    """HTML beside a bar in that colour; the words carry the meaning without it."""
+    style = f"border-left:4px solid {color};padding:0 12px;margin-bottom:8px;{TEXT}"
     return f'<div style="{style}">{html}</div>'
 
 
@@ -48,11 +50,11 @@ def card_html(scenario: Scenario) -> str:
 
 
 def feedback_html(grade: Grade) -> str:
-    """The verdict, what was right, what is missing; and how each word was taken."""
-    head = f"<p><b>{escape(grade.verdict)}</b>, {grade.points} of {FULL} points</p>"
+    """What was right, what is missing; and how each word was taken."""
+    color = VERDICTS.get(grade.verdict, COLORS["wrong"])
     read = "".join(map(_quote, grade.claims[:MOST_QUOTES]))
     how = f"<details><summary>How your words were read</summary><ul>{read}</ul></details>"
-    return marked(grade.status, head + items(grade.feedback) + (how if read else ""))
+    return marked(color, items(grade.feedback) + (how if read else ""))
 
 
 def _quote(quote: Quote) -> str:
@@ -63,10 +65,16 @@ def _quote(quote: Quote) -> str:
     return f"<li>“{escape(quote.words)}” → {escape(what)}</li>"
 
 
+def points(grade: Grade) -> str:
+    return f"{grade.verdict}, {grade.points} of {FULL} points"
+
+
 def caveat_html(scenario: Scenario) -> str:
-    return (
-        f"<p><b>What does not add up.</b> {escape(scenario.caveat)}</p>" if scenario.caveat else ""
-    )
+    """What the figures leave unexplained; nothing for most scenarios."""
+    if not scenario.caveat:
+        return ""
+    text = f"<b>What does not add up.</b> {escape(scenario.caveat)}"
+    return f'<p style="{TEXT}">{text}</p>'
 
 
 def solution_html(scenario: Scenario) -> str:
@@ -75,7 +83,7 @@ def solution_html(scenario: Scenario) -> str:
     helps = items(f"{name}: {REMEDIES[name]}" for name in truth.remedies)
     head = f"<p><b>{escape(truth.phase)}</b>, limited by <b>{escape(truth.limiter)}</b></p>"
     why = f"<p>{escape(truth.why)}</p>" if truth.why else ""
-    return marked("not yet", f"{head}{why}<p>What helps:</p>{helps}{caveat_html(scenario)}")
+    return marked(COLORS["passed"], f"{head}{why}<p>What helps:</p>{helps}{caveat_html(scenario)}")
 
 
 def score_html(levels: Sequence[LevelScore], note: str) -> str:
@@ -83,5 +91,4 @@ def score_html(levels: Sequence[LevelScore], note: str) -> str:
     alert = f'<p role="alert">{escape(note)}</p>' if note else ""
     if not levels:
         return f"{alert}<p>No exercise was tried yet.</p>"
-    header = ("level", "tried", "correct", "points", "skipped", "last")
-    return alert + Table(header, tuple(level_row(score) for score in levels)).html()
+    return alert + Table(LEVEL_HEADER, tuple(level_row(score) for score in levels)).html()

@@ -16,7 +16,7 @@ from .. import figures
 from ..records.report import Report
 from ..records.verdict import Evidence, Verdict
 from ..summary import digits
-from .diagnosis_text import CARD, items
+from .diagnosis_text import CARD, TEXT, items
 from .live import LiveFigure
 
 LONGEST_LABEL = 28  # characters beside a bar
@@ -43,18 +43,24 @@ class VerdictView(w.VBox):
         if not findings:
             self.layout.display = "none"
             return
-        rows = [(label(n, one.verdict), one.verdict.shares) for n, one in enumerate(findings, 1)]
-        self.text.value = above + "".join(map(card, (name for name, _ in rows), findings))
+        numbers = range(1, len(findings) + 1) if len(findings) > 1 else [None]
+        named = [label(n, one.verdict) for n, one in zip(numbers, findings, strict=True)]
+        rows = [(name, one.verdict.shares) for name, one in zip(named, findings, strict=True)]
+        self.text.value = f'<div style="{TEXT}">{above}</div>' * bool(above) + "".join(
+            map(card, named, findings)
+        )
         self.layout.display = ""
         self.figure.show_curves(figures.shares_curves(rows), figures.shares_layout(rows))
         self.figure.fit_width()
 
 
-def label(number: int, verdict: Verdict) -> str:
-    """Short, and different for each run: "2 vLLM, row 3"."""
+def label(number: int | None, verdict: Verdict) -> str:
+    """Short, and different for each run: "2. vLLM, row 3"; no number where it is the only one."""
     about = " ".join(verdict.about.split())
+    if about == "words":
+        about = "in words"
     short = about if len(about) <= LONGEST_LABEL else f"{about[: LONGEST_LABEL - 1]}…"
-    return f"{number} {short}".strip()
+    return short if number is None else f"{number}. {short}"
 
 
 # ---- a card --------------------------------------------------------------------------------------
