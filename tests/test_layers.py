@@ -42,6 +42,8 @@ ALLOWED = {
     "rungs": ".records .roofline .generate .models .speculative torch",
     "ladder": ".records .roofline .generate .measure .models .experiments .guesses .rungs",
     "attention": ".records .roofline .summary .measure .models .sweeps torch flash_attn",
+    "gpu_check": ".records .roofline .measure .models .probing .experiments .sweeps_passes"
+    " .ladder torch",
     "figures": ".records plotly numpy",
     "ui": ".records .catalog .roofline .summary .reports .scenarios .diagnose .grading .generate"
     " .progress .results .guesses .rungs .ladder .figures"
@@ -51,7 +53,7 @@ ALLOWED = {
     " .batching .sweeps_passes .speculative .guesses .rungs .ladder .attention .ui torch"
     " transformers psutil jupyter_client",
     "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"
-    " .probing .experiments .bench torch",
+    " .probing .experiments .gpu_check .bench torch",
     "__main__": ".cli",
 }
 

@@ -11,7 +11,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from . import bench, diagnose, generate, models, probe, race
+from . import bench, diagnose, generate, gpu_check, models, probe, race
 from .output import EXIT_BAD_REQUEST, EXIT_STOPPED
 
 OUT_OF_MEMORY = (
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m labkit", description="Measure why LLM inference is slow, on this machine."
     )
     commands = top.add_subparsers(title="commands", required=True, metavar="command")
-    for command in (race, generate, models, probe, diagnose, bench):
+    for command in (race, generate, models, probe, gpu_check, diagnose, bench):
         command.add_to(commands)
     return top
 
