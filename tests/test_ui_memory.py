@@ -129,7 +129,7 @@ def test_a_disagreement_would_be_said():
 # ---- two caches timed
 
 
-def test_the_growth_panel_times_both_caches_at_eight_contexts(toy):
+def test_the_growth_panel_times_both_caches_at_five_contexts(toy):
     panel = ui.cache_growth(toy, longest=512, rounds=2)
     sweeps = {sweep.name: sweep for sweep in panel.wait(TIMEOUT_S)}
     assert set(sweeps) == {
@@ -154,7 +154,6 @@ def test_the_copy_moves_all_that_was_cached_twice():
     sweeps = [sweep(n, ms) for n, ms in zip(names, (4, 1, 3, 0), strict=True)]
     text = growth_told(sweeps, SHAPE, {"growing: step": {1001: 0.005}})
     assert "+25%" in text
-    assert "768 kB" in text
     assert "768 MB/s" in text
     assert "1.00 ms there, 25% of" in text
     assert "0.75 times" in text
@@ -191,6 +190,7 @@ def test_the_growth_panel_predicts_before_it_runs(toy):
     moved = 2 * roofline.kv_bytes(SHAPE_OF_TOY, 511, dtype="float32")
     assert copied.y[-1] == pytest.approx(1e3 * moved / 1e10)
     assert "Predicted from this machine" in panel.text.value
+    assert len(line(panel, "preallocated: append, predicted").x) == 0
     panel.longest.value = 1024
     assert list(grown.x) == growth_contexts(1024)
 

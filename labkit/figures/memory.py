@@ -150,7 +150,7 @@ def cache_growth_said(
     return [
         Curve(
             f"{name}, predicted",
-            np.array(contexts, "f8"),
+            np.array(contexts if name in said_s else (), "f8"),  # without y, x alone is drawn
             1e3 * np.array(said_s.get(name, ()), "f8"),
             visible=name in said_s,
         )
