@@ -13,7 +13,7 @@ from ..records.verdict import Evidence
 from .figures import seconds as text_s
 from .figures import tokens
 from .parts import LOW, MEDIUM, Split
-from .thresholds import ALONE, LONG_PROMPT, PROMPT_HEAVY, SHORT_PROMPT
+from .thresholds import ALONE, LONG_PROMPT, PROMPT_HEAVY, SHORT_PROMPT, SPREAD
 
 
 def alone(r: Report) -> bool:
@@ -56,8 +56,8 @@ def _cold(r: Report, found: Split) -> Split:
 def _queue_in_ttft(r: Report) -> Split:
     """What TTFT has beyond the longest possible prefill is queue."""
     bounds = {
-        "the shortest TTFT": r.ttft_min_s,
-        "run time ÷ requests": r.duration_s / r.requests if r.duration_s and r.requests else None,
+        "the shortest TTFT": r.ttft_min_s if _spread(r) else None,
+        "run time ÷ requests": _between_ends(r),
         "prompt tokens x TPOT": r.prompt_tokens * r.tpot_s
         if r.prompt_tokens and r.tpot_s
         else None,
@@ -75,6 +75,18 @@ def _queue_in_ttft(r: Report) -> Split:
     arithmetic = f"{text_s(r.ttft_s)} - {text_s(prefill_s)} = {text_s(queue_s)}"
     evidence = (Evidence(f"queue in TTFT: what it has beyond {name}", arithmetic),)
     return Split(parts, evidence + _made_by_prefill(r), ask, MEDIUM)
+
+
+def _between_ends(r: Report) -> float | None:
+    """Seconds from one request's end to the next one's: no prefill alone takes longer."""
+    if r.duration_s and r.requests:
+        return r.duration_s / r.requests
+    return 1 / r.served_per_s if r.served_per_s else None
+
+
+def _spread(r: Report) -> bool:
+    """Whether TTFT differs more than prompts of about one length make it differ."""
+    return bool(r.ttft_min_s) and r.ttft_s >= SPREAD * r.ttft_min_s
 
 
 def _made_by_prefill(r: Report) -> tuple[Evidence, ...]:

@@ -20,6 +20,8 @@ ALONE = 1.2
 # Answers of unknown length: hardly one is shorter than the first, many are shorter than the second.
 FEW_OUTPUT_TOKENS = 16
 MANY_OUTPUT_TOKENS = 200
+# A mean TTFT this many times the shortest one: some waited, and not for their own prompt alone.
+SPREAD = 2.0
 # A prompt this long, and this many times the answer: a queue before it is made by prefill.
 LONG_PROMPT = 1024
 PROMPT_HEAVY = 4.0
@@ -28,7 +30,7 @@ PROMPT_HEAVY = 4.0
 MANY_WAITING = 4
 # A KV cache this full admits nobody: the next request waits until one ends.
 KV_FULL = 0.90
-# A window that writes less than this share of the most that it could: decode stands still.
+# A window that writes for each request less than this part of the most seen: decode stands still.
 COLLAPSED = 0.20
 
 # Prefill that reaches 30 % of the datasheet's FLOP/s is limited by compute: good kernels reach 40

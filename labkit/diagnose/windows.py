@@ -49,7 +49,7 @@ def _queue(seen: Sequence[Window]) -> Split | None:
 def _doing(seen: Sequence[Window]) -> Split:
     timed = all(w.weight_s for w in seen)
     spent = {"prefill": 0.0, "decode": 0.0, "both": 0.0}
-    most = max(w.output_tokens_per_s or 0.0 for w in seen)
+    most = max(map(_each, seen))
     reads = any(w.prompt_tokens_per_s or w.batch == "prefill" for w in seen)
     for window in seen:
         what = _what(window, most, reads)
@@ -69,14 +69,19 @@ def _doing(seen: Sequence[Window]) -> Split:
     return Split(spent, tuple(evidence), (ASK,), HIGH if top == 1 else MEDIUM)
 
 
+def _each(w: Window) -> float:
+    """Tokens/s written for one request."""
+    return (w.output_tokens_per_s or 0.0) / (w.running or 1.0)
+
+
 def _what(w: Window, most: float, reads: bool) -> str | None:
-    """What the engine did. V1 books a long prompt in its last window: before it nothing shows."""
+    """What the engine did. V1 books a prompt when it is read: before, text only stalls."""
     if w.batch:
         return w.batch
     prompt, output = w.prompt_tokens_per_s or 0.0, w.output_tokens_per_s or 0.0
-    if not prompt and not output:
-        return "prefill" if reads and w.running else None
-    if prompt and output <= COLLAPSED * most:
+    if not output and not w.running:
+        return "prefill" if prompt else None
+    if reads and _each(w) <= COLLAPSED * most:
         return "prefill"
     # A prompt's token costs no more than one written, so decode takes output ÷ (output + prompt).
     return "decode" if output >= DOMINANT * (output + prompt) else "both"

@@ -137,6 +137,8 @@ def _decode_s(r: Draft) -> float | None:
         return r.tpot_s * (r.output_tokens - 1)
     if r.decode_tokens_per_s and r.output_tokens and r.output_tokens > 1:
         return (r.output_tokens - 1) / r.decode_tokens_per_s
+    if r.inference_s and r.prefill_s:
+        return r.inference_s - r.prefill_s
     if not (r.total_s and r.ttft_s) or r.total_counts_idle:
         return None
     return r.total_s - r.ttft_s

@@ -9,7 +9,7 @@ decode went on does throughput ÷ running requests give one request's rate.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..records.report import Report, Window
 from .build import report
@@ -21,15 +21,27 @@ MARKS_SGLANG = ("prefill batch", "decode batch")
 
 # SGLang prints a decode line after this many steps (its option decode_log_interval).
 STEPS_PER_LINE = 40
+DECODE_RATE = "gen throughput (token/s)"
+WARM_PART = 0.2  # a first rate below this part of the second one holds the engine's start
 
-_vllm = re.compile(r"(?:Engine (\d{1,5}): )?Avg prompt throughput: ([^\n]{3,400})", re.IGNORECASE)
+MOST_CHARACTERS = 500  # of one record, which may be wrapped
+_vllm = re.compile(r"(?:Engine (\d{1,5}): )?Avg prompt\s{1,40}throughput: ", re.IGNORECASE)
 _field = re.compile(
-    rf"(?:(Avg generation throughput|Running|Waiting|Pending|(?:GPU )?KV cache usage): )({NUMBER})",
+    r"(?:(Avg generation throughput|Running|Waiting|Pending|(?:GPU )?KV cache usage):\s{1,40})"
+    rf"({NUMBER})",
     re.IGNORECASE,
 )
 _preempted = re.compile(r"is preempted by PreemptionMode\.([A-Z]{4,10})|preempted", re.IGNORECASE)
-_sglang = re.compile(r"(Prefill|Decode) batch[.,]([^\n]{3,400})")
-_pair = re.compile(rf"([#A-Za-z][#A-Za-z /()-]{{2,40}}): ({NUMBER})")
+_sglang = re.compile(r"(Prefill|Decode) batch[.,]")
+_eager = re.compile(r"Decode batch[^\n]{0,300}cuda graph: False")
+_pair = re.compile(rf"([#A-Za-z][#A-Za-z /()-]{{2,40}}):\s{{1,40}}({NUMBER})")
+
+
+def _records(start: re.Pattern[str], text: str) -> Iterator[tuple[str | None, str]]:
+    """What the start's group holds, and the text from there to the next start."""
+    _, *pieces = start.split(text)
+    for name, piece in zip(pieces[::2], pieces[1::2], strict=True):
+        yield name, piece[:MOST_CHARACTERS]
 
 
 # ---- vLLM ----------------------------------------------------------------------------------------
@@ -38,9 +50,8 @@ _pair = re.compile(rf"([#A-Za-z][#A-Za-z /()-]{{2,40}}): ({NUMBER})")
 def read_vllm(paste: Paste) -> list[Report]:
     """One report for each engine in the log."""
     engines: dict[str, list[Window]] = {}
-    for match in _vllm.finditer(paste.text):
-        for line in re.split("Avg prompt throughput: ", match[2]):
-            engines.setdefault(match[1] or "", []).append(_vllm_window(line))
+    for engine, record in _records(_vllm, paste.text):
+        engines.setdefault(engine or "", []).append(_vllm_window(record))
     notes = ()
     if paste.has("preempt") and _preempted.search(paste.text):
         notes = ("requests were preempted: the KV cache is too small for those admitted",)
@@ -52,7 +63,7 @@ def read_vllm(paste: Paste) -> list[Report]:
 
 
 def _vllm_window(line: str) -> Window:
-    found = {name.lower(): number(value) for name, value in _field.findall(line)}
+    found = {name.lower(): number(value) for name, value in reversed(_field.findall(line))}
     usage = found.get("gpu kv cache usage", found.get("kv cache usage"))
     return Window(
         prompt_tokens_per_s=number(line),
@@ -68,17 +79,29 @@ def _vllm_window(line: str) -> Window:
 
 def read_sglang(paste: Paste) -> list[Report]:
     """One report for the log. The order of the fields changes between versions, so by name."""
-    windows = []
-    for match in _sglang.finditer(paste.text):
-        fields = {name.strip(): number(value) for name, value in _pair.findall(match[2])}
-        make = _prefill_window if match[1] == "Prefill" else _decode_window
-        windows.append(make(fields))
+    lines = [
+        (batch, {name.strip(): number(value) for name, value in _pair.findall(record)})
+        for batch, record in _records(_sglang, paste.text)
+    ]
+    _drop_start(lines)
+    windows = [
+        _prefill_window(fields) if batch == "Prefill" else _decode_window(fields)
+        for batch, fields in lines
+    ]
     notes = ()
-    if paste.has("decode batch") and re.search(
-        r"Decode batch[^\n]{0,300}cuda graph: False", paste.text
-    ):
+    if _eager.search(paste.text):
         notes = ("decode ran without CUDA graphs: each step pays for its launches",)
     return [_from_windows("SGLang log", windows, None, notes)] if windows else []
+
+
+def _drop_start(lines: list[tuple[str, dict[str, float | None]]]) -> None:
+    """Takes the first decode rate out where it holds the engine's start: it is far below the next.
+
+    The throughput of a line is that since the last one, and before the first there was none.
+    """
+    rated = [fields for batch, fields in lines if batch == "Decode" and fields.get(DECODE_RATE)]
+    if len(rated) > 1 and rated[0][DECODE_RATE] < WARM_PART * rated[1][DECODE_RATE]:
+        rated[0][DECODE_RATE] = None
 
 
 def _prefill_window(fields: dict[str, float | None]) -> Window:
@@ -96,7 +119,7 @@ def _prefill_window(fields: dict[str, float | None]) -> Window:
 
 
 def _decode_window(fields: dict[str, float | None]) -> Window:
-    rate, running = fields.get("gen throughput (token/s)"), fields.get("#running-req")
+    rate, running = fields.get(DECODE_RATE), fields.get("#running-req")
     return Window(
         prompt_tokens_per_s=0.0,
         output_tokens_per_s=rate,

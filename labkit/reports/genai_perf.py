@@ -1,13 +1,14 @@
-"""genai-perf and AIPerf: the boxed table of statistics, and the exported JSON.
+"""Tables with a row for each metric: genai-perf, AIPerf, AISBench, evalscope; also as CSV and JSON.
 
 ITL is (latency − TTFT) ÷ (tokens − 1), one value for each request: our TPOT. "Time to second token"
-is a gap, not a time since the request. The unit stands in the label; an early version had ns.
+is a gap, not a time since the request. The unit stands in the label or the cell; genai-perf once
+had ns.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..records.report import Report
 from .build import report
@@ -16,42 +17,51 @@ from .tables import Table
 from .units import number, seconds
 
 TOOL = "genai-perf"
-MARKS = ("request latency", "time to first token", "request_latency")
+MARKS = ("latency", "time to first token", "ttft", "request_latency")
 
-# What the label starts with, in lower case, and our name.
+# Our name, and how a label reads, in lower case.
 LABELS = {
-    "time to first token": "ttft",
-    "inter token latency": "itl",
-    "request latency": "total",
-    "output sequence length": "output",
-    "output token count": "output",
-    "num output token": "output",
-    "input sequence length": "input",
-    "request throughput": "served",
-    "request count": "requests",
+    "ttft": r"(average )?time to first token|ttft\b",
+    "itl": r"(average )?inter[- ]token latency|(average )?time per output token|tpot\b",
+    "total": r"request latency|average latency|(average )?end[- ]to[- ]end latency|e2el?\b",
+    "output": r"output (sequence length|token count)|(num|average) output token|outputtokens",
+    "input": r"input sequence length|(num|average) input token|inputtokens",
+    "served": r"request throughput",
+    "requests": r"request count|succeed requests",
+    "concurrency": r"number of concurrency|concurrency",
 }
-_unit = re.compile(r"\((ns|us|µs|ms|s|sec)\)")
-Rows = dict[str, tuple[str, dict[str, str]]]
+_labels = {name: re.compile(pattern) for name, pattern in LABELS.items()}
+_unit = re.compile(r"(?<![a-z])(ns|us|µs|ms|s|sec)(?![a-z/])")
+Rows = dict[str, tuple[str, Mapping[str, object]]]
 
 
-def read(paste: Paste) -> list[Report]:
-    found = [one for table in paste.tables if (one := _from_table(table))]
+def read(paste: Paste) -> Iterator[Report]:
+    tables = paste.tables + paste.csv("metric,avg")
+    yield from (one for table in tables if (one := _from_table(table)))
     if paste.has("request_latency"):
-        found += [one for o in paste.objects if (one := _from_json(o))]
-    return found
+        yield from (one for o in paste.objects if (one := _from_json(o)))
 
 
 def _from_table(table: Table) -> Report | None:
-    average = table.column(r"^avg$")
-    if average is None or table.column("statistic|metric") is None:
+    average = table.column("^(avg|average|mean|value)$")
+    if average is None or table.column("statistic|metric|^performance param|^key$") is None:
         return None
+    head = [_statistic(name) for name in table.head]
     rows: Rows = {}
     for label, cells in _rows(table):
-        name = next((LABELS[known] for known in LABELS if label.lower().startswith(known)), None)
+        name = next((n for n, known in _labels.items() if known.match(label.lower())), None)
         if name:
-            unit = _unit.search(label)
-            rows[name] = (unit[1] if unit else "ms", dict(zip(table.head, cells, strict=False)))
-    return _report(rows) if "total" in rows or "ttft" in rows else None
+            unit = _unit.search(label.lower()) or _unit.search(cells[average].lower())
+            values = dict(zip(head, cells, strict=False))
+            rows.setdefault(name, (unit[1] if unit else "ms", values))
+    tool = TOOL if table.column("^(statistic|metric)$") is not None else "table of metrics"
+    return _report(rows, tool) if "total" in rows or "ttft" in rows else None
+
+
+def _statistic(name: str) -> str:
+    """A column's name as the exported JSON would have it."""
+    name = name.lower()
+    return {"average": "avg", "mean": "avg", "value": "avg", "median": "p50"}.get(name, name)
 
 
 def _rows(table: Table) -> Iterator[tuple[str, list[str]]]:
@@ -62,7 +72,7 @@ def _rows(table: Table) -> Iterator[tuple[str, list[str]]]:
             yield label, cells
             label = ""
         if any(row[1:]):
-            label, cells = row[0], list(row)
+            label, cells = row[0], [*row, *[""] * (len(table.head) - len(row))]
         elif row:
             label = f"{label} {row[0]}"
     if label:
@@ -75,14 +85,14 @@ def _from_json(record: dict) -> Report | None:
     AIPerf's `prefill_throughput` is left out: it is prompt ÷ TTFT, wrong wherever there is a queue.
     """
     rows: Rows = {}
-    for label, name in LABELS.items():
-        metric = record.get(label.replace(" ", "_"))
-        if isinstance(metric, dict) and "avg" in metric:
+    for label, metric in record.items():
+        name = next((n for n, p in _labels.items() if p.match(label.replace("_", " "))), None)
+        if name and isinstance(metric, dict) and "avg" in metric:
             rows.setdefault(name, (str(metric.get("unit", "ms")), metric))
     return _report(rows) if "total" in rows else None
 
 
-def _report(rows: Rows) -> Report:
+def _report(rows: Rows, tool: str = TOOL) -> Report:
     def spent(name: str, statistic: str = "avg") -> float | None:
         unit, values = rows.get(name, ("ms", {}))
         return seconds(values.get(statistic), unit)
@@ -92,10 +102,10 @@ def _report(rows: Rows) -> Report:
 
     total_s, served = spent("total"), count("served")
     return report(
-        TOOL,
+        tool,
         "aggregate",
         requests=count("requests"),
-        concurrency=served * total_s if served and total_s else None,
+        concurrency=served * total_s if served and total_s else count("concurrency"),
         served_per_s=served,
         prompt_tokens=count("input"),
         output_tokens=count("output"),

@@ -7,6 +7,8 @@ prints medians; older versions print means too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..records.report import Report
 from .build import report
 from .paste import Paste
@@ -28,7 +30,7 @@ COLUMNS = {  # our name: how the column's name reads, once its head rows are joi
 }
 
 
-def read(paste: Paste) -> list[Report]:
+def read(paste: Paste) -> Iterator[Report]:
     """The latency table's rows, joined by place with those of the tables beside it."""
     runs: list[dict[str, float | None]] = []
     for table in paste.tables:
@@ -38,10 +40,9 @@ def read(paste: Paste) -> list[Report]:
             if place == len(runs):
                 runs.append({})
             runs[place] |= {name: v for name, v in row.items() if runs[place].get(name) is None}
-    found = [_report(run) for run in runs if run.get("ttft") and run.get("itl")]
+    yield from (_report(run) for run in runs if run.get("ttft") and run.get("itl"))
     if paste.has("inter_token_latency_ms"):
-        found += [one for o in paste.objects if (one := _from_json(o))]
-    return found
+        yield from (one for o in paste.objects if (one := _from_json(o)))
 
 
 def _rows(table: Table) -> list[dict[str, object]]:

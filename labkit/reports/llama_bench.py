@@ -7,9 +7,8 @@ depends on the lengths, which a benchmark of rates has not.
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ..records.report import Report
 from .build import report
@@ -25,12 +24,12 @@ _size = re.compile(r"([\d.]{1,12}) ?([KMGT]i?B)")
 Speed = tuple[str, float | None, float | None]  # "pp" or "tg", tokens, tokens/s
 
 
-def read(paste: Paste) -> list[Report]:
-    found = []
+def read(paste: Paste) -> Iterator[Report]:
     for table in paste.tables:
-        found += _bench(table) or _sweep(table)
+        yield from _bench(table) or _sweep(table)
     records = [o for o in paste.objects if "avg_ts" in o] if paste.has("avg_ts") else []
-    return found + _from_records(records or _csv(paste.text))
+    csv = [dict(zip(t.head, row, strict=False)) for t in paste.csv("avg_ts") for row in t.rows]
+    yield from _from_records(records or csv)
 
 
 def _bench(table: Table) -> list[Report]:
@@ -67,10 +66,10 @@ def _of_model(same: tuple[str, ...], place: dict[str, int]) -> tuple[float | Non
 
 def _sweep(table: Table) -> list[Report]:
     """`S_PP t/s` and `S_TG t/s` at each depth; the first row stands for the table."""
-    prefill, decode = table.column("^S_PP"), table.column("^S_TG")
+    prefill, decode = table.column("^s_pp"), table.column("^s_tg")
     if prefill is None or decode is None:
         return []
-    batch = table.column("^B$")
+    batch = table.column("^b$")
     first = next((row for row in table.rows if len(row) == len(table.head)), None)
     if first is None:
         return []
@@ -83,20 +82,7 @@ def _sweep(table: Table) -> list[Report]:
     return [_report(speeds, None, None, "sweep-bench")]
 
 
-def _csv(text: str) -> list[dict]:
-    """Rows below a head with `avg_ts`; the reader of the standard library splits them."""
-    lines = text.split("\n")
-    head = next((i for i, line in enumerate(lines) if "avg_ts" in line and "," in line), None)
-    if head is None:
-        return []
-    rows = [line for line in lines[head:] if len(line) < 2000]
-    try:
-        return list(csv.DictReader(rows))
-    except csv.Error:
-        return []
-
-
-def _from_records(records: Iterable[dict]) -> list[Report]:
+def _from_records(records: Iterable[dict]) -> Iterator[Report]:
     runs: dict[tuple, list[Speed]] = {}
     for record in records:
         same = (number(record.get("model_size")), number(record.get("model_n_params")))
@@ -106,7 +92,7 @@ def _from_records(records: Iterable[dict]) -> list[Report]:
         kind = "pp" if n_prompt else "tg"
         speeds = runs.setdefault(same, [])
         speeds.append((kind, n_prompt or n_gen, number(record.get("avg_ts"))))
-    return [_report(speeds, *same) for same, speeds in runs.items()]
+    return (_report(speeds, *same) for same, speeds in runs.items())
 
 
 def _report(

@@ -27,16 +27,17 @@ MARKS = (
     "predicted_ms",
     "t_token_generation",
 )
+LOGGED = ("t_prompt_processing", "t_token_generation")  # fields of the server's log of 2024
 
 _value = rf"({NUMBER}|-?inf|-?nan)"
 _timing = re.compile(
     r"\b(load|sample|sampling|prompt eval|generation eval|eval|total|unaccounted) time ?"
-    rf"[ ]{{0,24}}=[ ]{{0,16}}{_value} ms"
-    rf"(?:[ ]{{0,8}}/[ ]{{0,12}}{_value} (tokens?|runs?))?"
-    rf"(?:[ ]{{0,8}}\([ ]{{0,12}}{_value} ms per token"
-    rf"(?:,[ ]{{0,12}}{_value} tokens per second)?)?"
+    rf"\s{{0,24}}=\s{{0,16}}{_value} ms"
+    rf"(?:\s{{0,8}}/\s{{0,12}}{_value} (tokens?|runs?))?"
+    rf"(?:\s{{0,8}}\(\s{{0,12}}{_value} ms per token"
+    rf"(?:,\s{{0,12}}{_value} tokens per second)?)?"
+    rf"|draft acceptance[^(\n]{{0,30}}\(\s{{0,8}}({NUMBER}) accepted"
 )
-_draft = re.compile(rf"mean len ?=[ ]{{0,8}}({NUMBER})")
 _progress = re.compile(
     rf"task[ ]{{1,4}}(-?\d{{1,9}}) \| prompt processing, n_tokens ?=[ ]{{0,12}}({NUMBER}), "
     rf"progress ?=[ ]{{0,8}}({NUMBER}), t ?=[ ]{{0,8}}({NUMBER}) s / ({NUMBER}) tok"
@@ -47,27 +48,29 @@ _writing = re.compile(
 )
 
 
-def read(paste: Paste) -> list[Report]:
-    found = [_from_text(record) for record in group(_timings(paste.text))]
-    found = [one for one in found if one is not None]
-    if not found and paste.has("| prompt processing, n_tokens", "| n_decoded", "| n_gen"):
-        found = _unfinished(paste.text)
+def read(paste: Paste) -> Iterator[Report]:
+    text = paste.text
+    if paste.has(*LOGGED):
+        yield from _from_json_log(paste.objects)
+        text = "\n".join(li for li in text.split("\n") if not any(name in li for name in LOGGED))
+    records = [r for r in group(_timings(text)) if r.keys() & {"prompt eval", "eval", "total"}]
+    yield from map(_from_text, records)
+    if not records and paste.has("| prompt processing, n_tokens", "| n_decoded", "| n_gen"):
+        yield from _unfinished(paste.text)
     if paste.has("predicted_ms"):
-        found += [_from_json(o) for o in paste.objects if "predicted_ms" in o]
-    if paste.has("t_token_generation") and not found:
-        found = _from_json_log(paste.objects)
-    return found
+        yield from (_from_json(o) for o in paste.objects if "predicted_ms" in o)
 
 
 def _timings(text: str) -> Iterator[tuple[str, tuple]]:
     """(which time, its figures) for each line; a total ends a run, so what follows starts one."""
     for m in _timing.finditer(text):
-        yield m[1].replace("generation ", "").replace("sampling", "sample"), m.groups()[1:]
+        if m[1]:
+            yield m[1].replace("generation ", "").replace("sampling", "sample"), m.groups()[1:6]
+        else:
+            yield "draft", (m[7],)
 
 
-def _from_text(record: dict[str, tuple]) -> Report | None:
-    if not record.keys() & {"prompt eval", "eval", "total"}:
-        return None
+def _from_text(record: dict[str, tuple]) -> Report:
     prompt = record.get("prompt eval", (None,) * 5)
     decode = record.get("eval", (None,) * 5)
     server = (decode[2] or "token").startswith("token") and "load" not in record
@@ -85,6 +88,7 @@ def _from_text(record: dict[str, tuple]) -> Report | None:
         ttft_s=prefill_s,
         decode_s=decoded,
         tpot_s=_ms(decode[3]) if decoded else None,
+        tokens_per_step=_per_step(output, *record.get("draft", (None,))),
         prefill_tokens_per_s=number(prompt[4]) if prefill_s else None,
         decode_tokens_per_s=number(decode[4]) if decoded else None,
         total_s=total_s,
@@ -98,6 +102,12 @@ def _decoded(decode: tuple) -> tuple[float | None, float | None]:
     if not spent_s or not count:
         return None, None
     return spent_s, count + 1 if (decode[2] or "").startswith("run") else count
+
+
+def _per_step(output: float | None, accepted: object) -> float | None:
+    """Every drafted token that was accepted saved a step of the large model."""
+    saved = number(accepted)
+    return output / (output - saved) if output and saved and saved < output else None
 
 
 def _ms(text: str | None) -> float | None:
@@ -118,30 +128,36 @@ def _from_json(record: dict) -> Report:
         ttft_s=prefill_s,
         decode_s=seconds(record.get("predicted_ms"), "ms"),
         tpot_s=seconds(record.get("predicted_per_token_ms"), "ms"),
+        tokens_per_step=_per_step(
+            number(record.get("predicted_n")), record.get("draft_n_accepted")
+        ),
     )
 
 
-def _from_json_log(objects: list[dict]) -> list[Report]:
+def _from_json_log(objects: list[dict]) -> Iterator[Report]:
     """The 2024 log: three JSON lines for each request, the last of them with the total."""
-    found, seen = [], {}
+    seen: dict[str, object] = {}
     for record in objects:
         seen |= {name: value for name, value in record.items() if name[:2] in ("t_", "n_")}
         if "t_total" in record:
-            found.append(_logged(seen))
+            yield _logged(seen)
             seen = {}
-    return found + ([_logged(seen)] if "t_token_generation" in seen else [])
+    if seen.keys() & set(LOGGED):
+        yield _logged(seen)
 
 
 def _logged(record: dict) -> Report:
-    prefill_s = seconds(record.get("t_prompt_processing"), "ms")
+    prefill_s, decode_s = (seconds(record.get(name), "ms") for name in LOGGED)
+    tokens = number(record.get("n_decoded"))
     return report(
         TOOL,
         "request",
         prompt_tokens=number(record.get("n_prompt_tokens_processed")),
-        output_tokens=number(record.get("n_decoded")),
+        output_tokens=tokens,
         prefill_s=prefill_s,
         ttft_s=prefill_s,
-        decode_s=seconds(record.get("t_token_generation"), "ms"),
+        decode_s=decode_s,
+        tpot_s=decode_s / tokens if decode_s and tokens else None,
         total_s=seconds(record.get("t_total"), "ms"),
     )
 

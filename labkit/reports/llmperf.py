@@ -7,6 +7,7 @@ latency, TTFT and the number of tokens, which is rate × latency where it isn't 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..records.report import Report
 from .build import report, whole
@@ -28,12 +29,10 @@ NAMES = (
 _piece = re.compile(rf"\b({'|'.join(NAMES)})\s|\b(p50|p99|mean|min|max) = ({NUMBER})")
 
 
-def read(paste: Paste) -> list[Report]:
-    found = [_report(record) for record in group(_console(paste.text))]
-    for record in paste.objects:
-        if "results_end_to_end_latency_s_mean" in record:
-            found.append(_report(_from_summary(record)))
-    return [one for one in found if one.total_s]
+def read(paste: Paste) -> Iterator[Report]:
+    records = group(_console(paste.text))
+    records += [_from_summary(o) for o in paste.objects if "results_end_to_end_latency_s_mean" in o]
+    return (one for one in map(_report, records) if one.total_s)
 
 
 def _console(text: str) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ whole prompt. What total − load − prompt − eval leaves is real time outsid
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..records.report import Report
 from .build import report, whole
@@ -19,7 +20,8 @@ MARKS = ("eval rate:", "eval count:", "eval duration:", "load duration:", "eval_
 
 _line = re.compile(
     r"\b(total duration|load duration|prompt eval count|prompt eval duration|prompt eval rate|"
-    r"eval count|eval duration|eval rate):[ \t]{0,24}(\d[^\s/]{0,40})"
+    r"eval count|eval duration|eval rate):[ \t]{0,24}(\d[^\s/]{0,40})",
+    re.IGNORECASE,
 )
 _served = re.compile(r"\[GIN\][^\n]{0,80}\|[ ]{0,4}200 \|[ ]{0,20}([\dhmsµ.]{2,30}) ?\|")
 _split = re.compile(rf"(?<![\d.,])({NUMBER})%/({NUMBER})% CPU/GPU")
@@ -29,14 +31,13 @@ _rates = re.compile(
 )
 
 
-def read(paste: Paste) -> list[Report]:
+def read(paste: Paste) -> Iterator[Report]:
     cpu = _split.search(paste.text)
     share = number(cpu[1]) / 100 if cpu else None
-    records = group((m[1], m[2]) for m in _line.finditer(paste.text))
-    found = [_verbose(record, share) for record in records]
+    records = group((m[1].lower(), m[2]) for m in _line.finditer(paste.text))
+    yield from (_verbose(record, share) for record in records)
     if paste.has("eval_duration"):
-        found += [_api(o, share) for o in paste.objects if "eval_duration" in o]
-    return found
+        yield from (_api(o, share) for o in paste.objects if "eval_duration" in o)
 
 
 def _verbose(record: dict[str, str], cpu_share: float | None) -> Report:
@@ -76,15 +77,15 @@ def _report(**figures: float | None) -> Report:
     return report(TOOL, "request", tpot_s=tpot_s, ttft_s=first_s, **figures)
 
 
-def read_served(paste: Paste) -> list[Report]:
+def read_served(paste: Paste) -> Iterator[Report]:
     """The server's access log: totals only, with queueing in them."""
     totals = (duration(m[1]) for m in _served.finditer(paste.text))
-    return [report("Ollama server log", "request", total_s=total) for total in totals]
+    return (report("Ollama server log", "request", total_s=total) for total in totals)
 
 
-def read_ktransformers(paste: Paste) -> list[Report]:
+def read_ktransformers(paste: Paste) -> Iterator[Report]:
     """`Performance(T/s): … Time(s): …`, from which the token counts follow: rate × time."""
-    return [_from_rates(*map(number, m.groups())) for m in _rates.finditer(paste.text)]
+    return (_from_rates(*map(number, m.groups())) for m in _rates.finditer(paste.text))
 
 
 def _from_rates(prefill: float, decode: float, _: float, first: float, later: float) -> Report:

@@ -1,4 +1,4 @@
-"""OpenVINO's llm_bench and PerfMetrics; MLC-LLM's, MNN's and ExecuTorch's pair of rates.
+"""OpenVINO's llm_bench and PerfMetrics.
 
 llm_bench times steps: "419.68 ms/2tokens" is one step of a batch of two. PerfMetrics are printed in
 ms with a spread.
@@ -7,16 +7,15 @@ ms with a spread.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..records.report import Report
 from .build import report
 from .objects import group
 from .paste import Paste
-from .units import NUMBER, number, seconds
+from .units import N, number, seconds
 
-N = rf"({NUMBER})"
 MARKS = ("first token latency", "1st token latency", "tpot:", "ttft:")
-MARKS_RATES = ("prefill:", "prefill speed", "decode speed")
 
 _first = re.compile(
     rf"(?:First|1st) token latency: {N} ms(?:/(?:{N} ?)?tokens?)?"
@@ -24,27 +23,23 @@ _first = re.compile(
     rf"(?:, len of tokens: {N}(?: \* {N})?)?",
     re.IGNORECASE,
 )
-_sizes = re.compile(rf"Input token size: {N}, Output size: {N}", re.IGNORECASE)
+_sizes = re.compile(rf"Input token size: {N}(?:,? Output size: {N})?", re.IGNORECASE)
 _perf = re.compile(
     r"\b(Load time|Generate time|Tokenization time|TTFT|TPOT|Number of input tokens|"
     r"Input token size|Output size|Number of generated tokens)"
     rf": ?{N}(?: ?(?:±|\+/-) ?{N})? ?(ms|s)?\b",
     re.IGNORECASE,
 )
-_pair = re.compile(
-    rf"prefill(?: speed)?: ?{N} tok\w*/s\w*, decode(?: speed)?: ?{N} tok", re.IGNORECASE
-)
 
 
-def read(paste: Paste) -> list[Report]:
+def read(paste: Paste) -> Iterator[Report]:
     sizes = [(number(m[1]), number(m[2])) for m in _sizes.finditer(paste.text)]
     steps = list(_first.finditer(paste.text))
     aligned = sizes if len(sizes) == len(steps) else [(None, None)] * len(steps)
-    found = [_llm_bench(m, *size) for m, size in zip(steps, aligned, strict=True)]
+    yield from (_llm_bench(m, *size) for m, size in zip(steps, aligned, strict=True))
     if not steps and paste.has("±", "+/-"):
         records = group((m[1].lower(), (m[2], m[4])) for m in _perf.finditer(paste.text))
-        found = [_perf_metrics(r) for r in records if "ttft" in r and "tpot" in r]
-    return found
+        yield from (_perf_metrics(r) for r in records if "ttft" in r and "tpot" in r)
 
 
 def _llm_bench(match: re.Match[str], prompt: float | None, output: float | None) -> Report:
@@ -78,16 +73,3 @@ def _perf_metrics(record: dict[str, tuple[str, str | None]]) -> Report:
         tpot_s=spent("tpot"),
         total_s=spent("generate time"),
     )
-
-
-def read_rates(paste: Paste) -> list[Report]:
-    """`prefill: 258.7 tok/s, decode: 44.3 tok/s`: a pair of rates without a workload."""
-    return [
-        report(
-            "MLC-style rates",
-            "rates",
-            prefill_tokens_per_s=number(m[1]),
-            decode_tokens_per_s=number(m[2]),
-        )
-        for m in _pair.finditer(paste.text)
-    ]

@@ -1,4 +1,4 @@
-"""Prometheus metrics of vLLM, SGLang, TGI and llama.cpp's server.
+"""Prometheus metrics: vLLM, SGLang, TGI, llama.cpp's server; TensorRT-LLM, without a prefix.
 
 A histogram's mean is its sum ÷ its count. Counters run since the server's start, so where a paste
 holds two scrapes, their difference is what happened in between. vLLM's four phases add up: the best
@@ -14,10 +14,11 @@ from .build import report
 from .paste import Paste
 from .units import NUMBER, number
 
-MARKS = ("vllm:", "sglang:", "tgi_", "llamacpp:")
+MARKS = ("vllm:", "sglang:", "tgi_", "llamacpp:", "token_seconds_sum", "latency_seconds_sum")
 
 _sample = re.compile(
-    r"\b(vllm:|sglang:|llamacpp:|tgi_)([a-z_]{3,80})(\{[^}\n]{0,400}\})?[ \t]{1,4}"
+    r"\b(vllm:|sglang:|llamacpp:|tgi_|trtllm_|dynamo_frontend_"
+    r"|(?=time_|inter_token|request_queue|e2e_))([a-z_0-9]{3,80})(\{[^}\n]{0,400}\})?[ \t]{1,4}"
     rf"({NUMBER})(?![\w.])"
 )
 _method = re.compile(r'method="(\w{3,20})"')
@@ -45,6 +46,7 @@ GAUGES = {
     "kv_usage": ("kv_cache_usage_perc", "gpu_cache_usage_perc", "token_usage"),
 }
 TOOLS = {"vllm:": "vLLM", "sglang:": "SGLang", "tgi_": "TGI", "llamacpp:": "llama.cpp"}
+TOOLS |= {"trtllm_": "TensorRT-LLM", "dynamo_frontend_": "Dynamo", "": "unnamed"}
 
 
 def read(paste: Paste) -> list[Report]:

@@ -8,13 +8,15 @@ TTFT is the client's: it holds the server's queue.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..records.report import Report
 from .build import report
 from .paste import Paste
 from .units import NUMBER, number, seconds
 
-MARKS = ("serving benchmark result", "mean ttft", "mean_ttft_ms")
+TEXT_MARKS = ("serving benchmark result", "successful requests:", "ttft (ms)")
+MARKS = (*TEXT_MARKS, "mean_ttft_ms")
 
 # The printed label in lower case, up to its unit, and our name for it.
 LABELS = {
@@ -35,6 +37,7 @@ LABELS = {
 STATISTIC = r"(mean|median|p99|max|min) (ttft|tpot|itl|e2el|e2e latency)"
 _statistic = re.compile(STATISTIC)
 _title = re.compile(r"=[ ]?serving benchmark result[ ]?=", re.IGNORECASE)
+_top = re.compile(r"\bsuccessful requests:", re.IGNORECASE)  # where a fork prints no title
 _line = re.compile(
     rf"\b({'|'.join(LABELS)}|{STATISTIC})(?: \([^)\n]{{1,40}}\))?:[ \t]{{0,50}}"
     rf"(?P<value>{NUMBER}|inf|nan)",
@@ -42,18 +45,16 @@ _line = re.compile(
 )
 
 
-def read(paste: Paste) -> list[Report]:
-    found = []
-    if paste.has("serving benchmark result", "mean ttft"):
-        found = [one for block in _blocks(paste.text) if (one := _from_text(block))]
+def read(paste: Paste) -> Iterator[Report]:
+    if paste.has(*TEXT_MARKS):
+        yield from (one for block in _blocks(paste.text) if (one := _from_text(block)))
     if paste.has("mean_ttft_ms"):
-        found += [_from_json(o) for o in paste.objects if "mean_ttft_ms" in o]
-    return found
+        yield from (_from_json(o) for o in paste.objects if "mean_ttft_ms" in o)
 
 
 def _blocks(text: str) -> list[str]:
     """One text for each run: from its title to the next, with the settings echoed above it."""
-    starts = [match.start() for match in _title.finditer(text)]
+    starts = [m.start() for m in _title.finditer(text)] or [m.start() for m in _top.finditer(text)]
     if not starts:
         return [text]
     pieces = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]

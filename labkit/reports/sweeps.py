@@ -7,6 +7,7 @@ tokens ÷ latency in one version of a harness and 1 ÷ TPOT in the next.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from ..records.report import Report
 from .build import report
@@ -35,25 +36,26 @@ COUNTS = {
     "decode_tokens_per_s": r"^(decode|generation|tg).*(tok\w*/s|t/s)",
     "output_tokens_per_s": r"^(tok\w*/s\w*|t/s|tps)$",
 }
-TOLD_ELSEWHERE = r"^test$|^S_PP|^statistic$|^metric$|^strategy|^benchmark"
+TOLD_ELSEWHERE = r"^test$|^s_pp|^statistic$|^metric$|^strategy|^benchmark"
+MEDIAN = ("50%", "p50", "P50", "50")  # of rows that are percentiles of one run
 _unit = re.compile(r"\b(ms|s|sec|seconds|µs|us|ns)\b")
 
 
-def read(paste: Paste) -> list[Report]:
-    found = []
+def read(paste: Paste) -> Iterator[Report]:
     for table in paste.tables:
         if table.column(TOLD_ELSEWHERE) is None:
-            found += _from_table(table)
-    return found
+            yield from _from_table(table)
 
 
-def _from_table(table: Table) -> list[Report]:
+def _from_table(table: Table) -> Iterable[Report]:
     patterns = (TIMES | COUNTS).items()
     places = {n: i for n, pattern in patterns if (i := table.column(pattern)) is not None}
     if not places.keys() & {"ttft_s", "tpot_s", "prefill_s", "decode_s", "decode_tokens_per_s"}:
         return []
     rows = [row for row in table.rows if len(row) == len(table.head)]
-    return [_report(table, row, places) for row in rows]
+    if table.column("^percentiles?$") == 0:
+        rows = [row for row in rows if row[0] in MEDIAN]
+    return (_report(table, row, places) for row in rows)
 
 
 def _report(table: Table, row: tuple[str, ...], places: dict[str, int]) -> Report:

@@ -1,4 +1,4 @@
-"""Tables drawn with pipes: Markdown, box drawing, with or without outer pipes, several head rows.
+"""Tables drawn with pipes: Markdown, box drawing, with or without outer pipes; CSV.
 
 A row of dashes ends the head. A cell that spans columns is written `Name ||`; it names them all.
 What the columns mean is the readers' business.
@@ -6,10 +6,16 @@ What the columns mean is the readers' business.
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 
 MOST_COLUMNS = 64  # a wider table is a drawing
+MOST_LINE = 2000  # characters of a CSV line
+MOST_ROWS = 20_000
 
 _rule = re.compile(r"[-=:+| ]+")
 
@@ -22,14 +28,16 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def column(self, pattern: str) -> int | None:
-        """The first column whose name the pattern is found in, upper or lower case alike."""
-        found = (i for i, name in enumerate(self.head) if re.search(pattern, name, re.IGNORECASE))
-        return next(found, None)
+        """The first column whose name in lower case the pattern is found in."""
+        return next((i for i, name in enumerate(self.names) if re.search(pattern, name)), None)
+
+    @cached_property
+    def names(self) -> list[str]:
+        return [name.lower() for name in self.head]
 
 
-def tables(text: str) -> list[Table]:
+def tables(text: str) -> Iterator[Table]:
     """The tables of a text in order. A row without pipes, other than a rule, ends a table."""
-    found: list[Table] = []
     head: list[str] = []
     rows: list[str] = []
     ruled = False
@@ -41,12 +49,26 @@ def tables(text: str) -> list[Table]:
         elif "|" in line:
             (rows if ruled else head).append(line)
         else:
-            fits = ruled and rows and head[-1].count("|") <= MOST_COLUMNS
-            found += (
-                [_table(*([_cells(row) for row in part] for part in (head, rows)))] if fits else []
-            )
+            if ruled and rows and head[-1].count("|") <= MOST_COLUMNS:
+                yield _table(list(map(_cells, head)), list(map(_cells, rows)))
             head, rows, ruled = [], [], False
-    return found
+
+
+def csv_table(text: str, mark: str) -> list[Table]:
+    """The table that the first line with `mark` and a comma is the head of; none without one.
+
+    `mark` is in lower case. Lines that no metric fills are left out.
+    """
+    lines = text.split("\n")
+    head = next((i for i, line in enumerate(lines) if "," in line and mark in line.lower()), None)
+    if head is None:
+        return []
+    rows_of = csv.reader(line for line in lines[head:] if 0 < len(line) < MOST_LINE)
+    try:
+        rows = [tuple(row) for row in islice(rows_of, MOST_ROWS)]
+    except csv.Error:
+        return []
+    return [Table(rows[0], tuple(rows[1:]))] if rows else []
 
 
 def _cells(line: str) -> list[str]:

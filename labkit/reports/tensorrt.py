@@ -1,4 +1,4 @@
-"""TensorRT-LLM: `trtllm-bench`, and the `[BENCHMARK]` line of benchmark.py and gptSessionBenchmark.
+"""TensorRT-LLM: `trtllm-bench`, and the `[BENCHMARK]` lines of its older programs.
 
 trtllm-bench sends all requests at once unless told otherwise: its TTFT may be a queue. Lengths
 stand in the request details, or follow from the throughputs.
@@ -7,9 +7,12 @@ stand in the request details, or follow from the throughputs.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 
 from ..records.report import Report
-from .build import report
+from .build import report, whole
+from .objects import group
 from .paste import Paste
 from .units import NUMBER, number, seconds
 
@@ -26,14 +29,14 @@ _label = re.compile(
 )
 _title = re.compile(r"= PERFORMANCE OVERVIEW", re.IGNORECASE)
 _old = re.compile(r"\[BENCHMARK\] ([^\n]{5,900})", re.IGNORECASE)
-_pair = re.compile(rf"([A-Za-z][A-Za-z_()]{{2,50}}) ({NUMBER})")
+_pair = re.compile(rf"(?<!\S)([A-Za-z][\w()/]{{2,50}}) ({NUMBER})(?!\S)")
 
 
-def read(paste: Paste) -> list[Report]:
-    return read_overviews(paste.text) + read_benchmark_lines(paste.text)
+def read(paste: Paste) -> Iterator[Report]:
+    return chain(read_overviews(paste.text), read_benchmark_lines(paste.text))
 
 
-def read_overviews(text: str) -> list[Report]:
+def read_overviews(text: str) -> Iterator[Report]:
     """One for each run. The request details stand above the overview, so a label seen before ends
     the run that it belongs to."""
     runs: list[dict[str, float | None]] = [{}]
@@ -42,7 +45,7 @@ def read_overviews(text: str) -> list[Report]:
         if name in runs[-1]:
             runs.append({})
         runs[-1][name] = number(match[2])
-    return [_overview(run) for run in runs if "request throughput (req/sec)" in run]
+    return (_overview(run) for run in runs if "request throughput (req/sec)" in run)
 
 
 def _overview(run: dict[str, float | None]) -> Report:
@@ -74,17 +77,35 @@ def _overview(run: dict[str, float | None]) -> Report:
     )
 
 
-def read_benchmark_lines(text: str) -> list[Report]:
-    """`generation_time` is decode alone; what latency has beyond it is the prefill."""
-    found = []
-    for line in _old.findall(text):
-        pairs = {name.lower(): number(value) for name, value in _pair.findall(line)}
-        if "latency(ms)" in pairs:
-            found.append(_benchmark(pairs))
-    return found
+def read_benchmark_lines(text: str) -> Iterator[Report]:
+    """benchmark.py and gptSessionBenchmark print a run on one line, gptManagerBenchmark on many."""
+    pairs = (pair for line in _old.findall(text) for pair in _pair.findall(line))
+    runs = group((name.lower(), number(value)) for name, value in pairs)
+    return (
+        _benchmark(run) if "latency(ms)" in run else _manager(run)
+        for run in runs
+        if run.keys() & {"latency(ms)", "avg_sequence_latency(ms)"}
+    )
+
+
+def _manager(run: dict[str, float | None]) -> Report:
+    """The mean of many requests, sent as they would be to a server."""
+    served, written = run.get("seq_throughput(seq/sec)"), run.get("token_throughput(token/sec)")
+    return report(
+        "gptManagerBenchmark",
+        "aggregate",
+        requests=run.get("num_samples"),
+        served_per_s=served,
+        duration_s=seconds(run.get("total_latency(ms)"), "ms"),
+        output_tokens=whole(written / served) if served and written else None,
+        ttft_s=seconds(run.get("avg_time_to_first_token(ms)"), "ms"),
+        tpot_s=seconds(run.get("avg_inter_token_latency(ms)"), "ms"),
+        total_s=seconds(run["avg_sequence_latency(ms)"], "ms"),
+    )
 
 
 def _benchmark(pairs: dict[str, float | None]) -> Report:
+    """`generation_time` is decode alone; what latency has beyond it is the prefill."""
     total_s, decode_s = seconds(pairs["latency(ms)"], "ms"), None
     for name in ("generation_time(ms)", "generationtime(ms)"):
         decode_s = decode_s or seconds(pairs.get(name), "ms")

@@ -7,6 +7,7 @@ the prefill, which nothing here tells apart.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..records.report import Report
 from .build import report, whole
@@ -28,11 +29,11 @@ _header = re.compile(
 )
 
 
-def read(paste: Paste) -> list[Report]:
+def read(paste: Paste) -> Iterator[Report]:
     fields = group((m[1], m[2]) for m in _field.finditer(paste.text))
     headers = group((m[1].lower(), m[2]) for m in _header.finditer(paste.text))
-    found = [one for one in map(_from_log, fields) if one]
-    return found + [one for one in map(_from_headers, headers) if one]
+    yield from (one for one in map(_from_log, fields) if one)
+    yield from (one for one in map(_from_headers, headers) if one)
 
 
 def _from_log(record: dict[str, str]) -> Report | None:
@@ -40,7 +41,8 @@ def _from_log(record: dict[str, str]) -> Report | None:
     if not times.keys() & {"queue_time", "inference_time", "queue_and_inference_time"}:
         return None
     inference_s, each_s = times.get("inference_time"), times.get("time_per_token")
-    output = whole(inference_s / each_s) if inference_s and each_s else None
+    spent_s = inference_s or times.get("queue_and_inference_time")
+    output = whole(spent_s / each_s) if spent_s and each_s else None
     return report(
         TOOL,
         "request",

@@ -1,12 +1,13 @@
 """The one table of tools: what their output contains, and who reads it.
 
 To add a tool, write a module with MARKS and a `read`, and add its line here. MARKS are lower-case
-strings; one of them must occur for the reader to be asked.
+strings; one of them must occur for the reader to be asked. A reader makes its reports one by one,
+so that no more are made than are wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..records.report import Report
 from . import (
@@ -18,6 +19,7 @@ from . import (
     llama_cpp,
     llmperf,
     ollama,
+    on_device,
     openvino,
     prometheus,
     serving,
@@ -29,7 +31,7 @@ from . import (
 )
 from .paste import Paste
 
-Reader = Callable[[Paste], list[Report]]
+Reader = Callable[[Paste], Iterable[Report]]
 
 TOOLS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (traces.MARKS, traces.read),
@@ -53,7 +55,8 @@ TOOLS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (desktop.MARKS_WEBUI, desktop.read_webui),
     (desktop.MARKS_KOBOLD, desktop.read_kobold),
     (openvino.MARKS, openvino.read),
-    (openvino.MARKS_RATES, openvino.read_rates),
+    (on_device.MARKS, on_device.read),
+    (on_device.MARKS_EXECUTORCH, on_device.read_executorch),
     (llama_bench.MARKS, llama_bench.read),
     (sweeps.MARKS, sweeps.read),
 )

@@ -10,6 +10,7 @@ import re
 from math import isfinite
 
 NUMBER = r"[-+]?\d[\d,]{0,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?"
+N = rf"({NUMBER})"  # one, as a group of a reader's pattern
 SECONDS = {
     "h": 3600.0,
     "m": 60.0,
@@ -41,7 +42,7 @@ BYTES = {
 
 _number = re.compile(NUMBER)
 _thousands = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?![\d,])")
-_parts = re.compile(r"(\d{1,12}(?:\.\d{1,12})?) ?(h|min|ms|m|s|µs|us|ns)(?![a-zµ])")
+_parts = re.compile(r"(\d{1,12}(?:\.\d{1,18})?) ?(h|min|ms|m|s|µs|us|ns)(?![a-zµ])")
 
 
 def number(text: object) -> float | None:

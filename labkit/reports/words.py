@@ -27,26 +27,38 @@ _names = {
     "first": r"first (?:request|call|run)",
     "prefill": r"\bprefill(?: time)?\b|prompt processing",
     "decode": r"\bdecod(?:e|ing)(?: time)?\b",
-    "total": r"\btotal(?: time)?\b|end[ -]to[ -]end|\be2e\b|\blatency\b|\btakes\b|\btook\b",
+    "total": r"\btotal(?: time)?\b|end[ -]to[ -]end|\b(?:e2e|latency|takes|took|wall)\b",
 }
 TIMES = {name: re.compile(rf"(?:{words}){_gap}{_time}") for name, words in _names.items()}
 _in_name = re.compile(rf"\b(ttft|tpot|itl)[ _]?[(\[]?(ms|s)[)\]]?[\"' :=|]{{1,8}}({NUMBER})")
 _each = re.compile(rf"{_time} ?(?:/|per|a|each) ?token")
-_rates = re.compile(_rate)
-_prefill_rate = re.compile(rf"(?:prefill|prompt|\bpp\b|reading)[^\d\n;.,]{{0,25}}?{_rate}")
+_before_first = re.compile(
+    rf"{_time}{_gap}(?:before|until|till|to|for) (?:the |its |my )?first token"
+)
+_per_s = r"tok(?:en)?s?/s\w{0,4}[^a-z\d\n;,]{0,15}?"
+PREFILL_RATES = (
+    re.compile(rf"(?:prefill|prompt|\bpp\b|reading|\binput:)[^\d\n;.,]{{0,25}}?{_rate}"),
+    re.compile(rf"(?:prefill|prompt|\bpp) ?{_per_s}({NUMBER})"),
+    re.compile(rf"({NUMBER}) (?:prefill|prompt|pp) ?(?:tok(?:en)?s?/s|t/s|tps)"),
+)
+DECODE_RATES = (
+    re.compile(rf"(?:decod(?:e|ing)|generation|\btg) ?{_per_s}({NUMBER})"),
+    re.compile(rf"decode_tps ?[=:] {{0,3}}({NUMBER})"),
+    re.compile(_rate),
+)
 _of_prompt = r"prompts?|documents?|contexts?|inputs?"
 _of_output = r"answers?|outputs?|responses?|completions?|replies|reply"
 _k = rf"({NUMBER})(k?)"
-_says = r"(?: tokens?| length| num| of| are| is| ?:| {0,2}=){1,4} ?"
+_says = r"(?:[ _]tokens?|\"| length| num| of| are| is| ?:| {0,2}=){1,4} ?"
 _counts = {
     "prompt": re.compile(
-        rf"{_k}[- ]?tokens? (?:long )?(?:{_of_prompt}|in\b)|{_k} (?:prompt|input) tokens?"
-        rf"|(?:{_of_prompt}){_says}{_k}(?: tokens?)?"
+        rf"{_k}[- ]?tokens? (?:long )?(?:{_of_prompt}|in\b)|{_k} (?:prompt|input)\b(?: tok\w*)?"
+        rf"|(?:{_of_prompt})(?:{_says}{_k}(?: tokens?)?| {_k} tokens)"
     ),
     "output": re.compile(
         rf"{_k}[- ]?tokens? (?:long )?(?:{_of_output}|out\b)"
-        rf"|{_k} (?:output|generated|new) tokens?"
-        rf"|(?:{_of_output}){_says}{_k}(?: tokens?)?"
+        rf"|{_k} (?:output|generated|new)\b(?: tok\w*)?|\btoks= {{0,3}}{_k}"
+        rf"|(?:{_of_output})(?:{_says}{_k}(?: tokens?)?| {_k} tokens)"
     ),
 }
 _users = re.compile(
@@ -75,7 +87,9 @@ def read(paste: Paste) -> list[Report]:
     times = {}
     while found := text.take(_in_name):
         times.setdefault(found[0].replace("itl", "tpot"), seconds(found[2], found[1]))
-    prefill = _first_number(text.take(_prefill_rate))
+    if found := text.take(_before_first):
+        times.setdefault("ttft", seconds(found[0], _short(found[1])))
+    prefill = _first_number(text, PREFILL_RATES)
     per_token = text.take(_each)
     for name, pattern in TIMES.items():
         found = text.take(pattern)
@@ -83,7 +97,7 @@ def read(paste: Paste) -> list[Report]:
             times[name] = seconds(found[0], _short(found[1]))
     if per_token:
         times.setdefault("tpot", seconds(per_token[0], _short(per_token[1])))
-    decode = _first_number(text.take(_rates))
+    decode = _first_number(text, DECODE_RATES)
     if prefill is None and decode is None and not any(times.values()):
         return []
     prompt, output = (_count(text.take(pattern)) for pattern in _counts.values())
@@ -127,7 +141,9 @@ def _short(unit: str) -> str:
     )
 
 
-def _first_number(found: list[str | None] | None) -> float | None:
+def _first_number(text: Text, patterns: tuple[re.Pattern[str], ...]) -> float | None:
+    """What the first pattern that matches has read."""
+    found = next((groups for pattern in patterns if (groups := text.take(pattern))), None)
     return number(found[0]) if found else None
 
 
