@@ -167,7 +167,7 @@ def cache_proof() -> CacheProof:
 def cache_growth(
     model: str | models.Loaded = models.DEFAULT,
     longest: int = 4096,
-    rounds: int = 5,
+    rounds: int = 7,
     roofs: Roofs | None = None,
 ) -> CacheGrowth:
     """Decode steps with a growing and a preallocated cache over the context."""
@@ -254,7 +254,7 @@ def batching(
     slots: int = 4,
     requests: int = 10,
     lengths: str = "long tail",
-    answers: tuple[int, int] = (2, 32),
+    answers: tuple[int, int] = (2, 24),
     per_s: float | None = None,
     seed: int = 2,
 ) -> Batching:
@@ -266,7 +266,7 @@ def batching(
 def load(
     model: str | models.Loaded = "toy",
     slots: int = 4,
-    requests: int = 24,
+    requests: int = 20,
     answers: tuple[int, int] = (4, 32),
 ) -> Load:
     """The same requests arriving at several rates: how long each policy's first tokens take."""
