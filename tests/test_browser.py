@@ -17,6 +17,7 @@ if browser.chromium() is None and not os.environ.get("CI"):
     pytest.skip("no Chromium here: install Debian's package `chromium`", allow_module_level=True)
 
 MANY = 4000  # tokens of the toy: long enough to look at the run while it goes
+FRESH = "from ipywidgets import Widget\nWidget.close_all()  # those of the test before"
 RACE = f'from labkit import ui\nrace = ui.race("toy", prompt="abc", new_tokens={MANY})\nrace'
 ANOTHER = 'another = ui.race("toy", prompt="abc", new_tokens=4)\nanother'
 
@@ -30,24 +31,25 @@ SAYS = """([n, words]) => document.querySelectorAll('.labkit-panel')[n]
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
+def tab(tmp_path_factory):
+    """A notebook with two panels of the toy, open in JupyterLab in a browser of its own."""
     folder = tmp_path_factory.mktemp("lab")
-    with browser.jupyter_lab(folder) as address:
-        yield folder, address
+    browser.write_notebook(folder / "lab.ipynb", FRESH, RACE, ANOTHER, "6 * 7")
+    with browser.jupyter_lab(folder) as address, browser.chromium_page() as page:
+        browser.open_notebook(page, address.format("lab.ipynb"))
+        yield page
+        browser.shut_down_kernel(page)
 
 
 @pytest.fixture
-def page(lab, request):
-    """Two panels of the toy in a notebook, and a kernel, of the test's own."""
-    folder, address = lab
-    name = f"{request.node.name}.ipynb"
-    browser.write_notebook(folder / name, RACE, ANOTHER, "6 * 7")
-    with browser.chromium_page() as page:
-        browser.open_notebook(page, address.format(name))
-        browser.run_all(page)
-        page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 2")
-        yield page
-        browser.shut_down_kernel(page)
+def page(tab):
+    """The notebook with panels that nobody has used; afterwards their runs are stopped."""
+    browser.wait_for_kernel(tab)
+    browser.run_all(tab)
+    tab.wait_for_function("() => document.querySelectorAll('.main-svg').length >= 2")
+    yield tab
+    for stop in tab.get_by_role("button", name="Stop", disabled=False).all():
+        stop.click()
 
 
 def click(page, name: str, panel: int = 0) -> None:
@@ -75,10 +77,18 @@ def test_both_curves_grow_while_the_run_goes_and_stop_ends_it(page):
     assert page.evaluate(POINTS, 0) == stopped_at
 
 
+def test_a_chart_has_the_width_of_its_panel_before_any_run(page):
+    page.wait_for_function("""() => {
+      const panel = document.querySelector('.labkit-panel');
+      const plot = panel.querySelector('.main-svg');
+      return plot.clientWidth > 0.9 * panel.clientWidth;
+    }""")
+
+
 def test_the_kernel_answers_other_cells_while_a_run_goes(page):
     click(page, "Run Simulation")
     wait_for_points(page)
-    last = page.locator(".jp-CodeCell").nth(2)
+    last = page.locator(".jp-CodeCell").nth(3)
     last.locator(".cm-content").fill("6 * 7 + 1000")
     page.keyboard.press("Control+Enter")
     last.locator(".jp-OutputArea-output", has_text="1042").wait_for(timeout=5_000)

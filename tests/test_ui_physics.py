@@ -13,7 +13,7 @@ from labkit.records.workload import Workload
 from labkit.roofline.arms import Said, off_by, predict_arm
 from labkit.ui.decode import charted, ledger, proof_passes
 from labkit.ui.prefill import lengths_up_to
-from labkit.ui.race_said import told
+from labkit.ui.race_said import nothing_said, told
 
 TIMEOUT_S = 60
 ROOFS = Roofs("cpu", {"float32": 4e10, "bfloat16": 4e10}, 1e10, 1e10, overhead_s=0.001)
@@ -279,8 +279,12 @@ def test_the_race_also_predicts_another_model_elsewhere(toy):
 
 def test_without_roofs_the_race_says_that_it_predicts_nothing(toy):
     race = ui.race(toy, prompt=100, new_tokens=8)
-    assert "No prediction" in race._said.text.value
+    assert "“Measure the roofs” on lesson 00's card" in race._said.text.value
     assert line(race, "naive-said-ms").visible is False
+
+
+def test_without_a_shape_the_race_does_not_ask_for_roofs():
+    assert "shape is not known" in nothing_said(None, ROOFS)
 
 
 def test_the_error_is_the_median_over_the_tokens():
@@ -293,6 +297,11 @@ def test_the_error_is_the_median_over_the_tokens():
 )
 def test_where_the_curves_part_is_said_in_tokens_of_the_run(star, says):
     assert says in told([Said("naive", (1.0,))], star, Workload(10, 100), [])
+
+
+def test_the_duration_of_the_run_is_predicted_over_all_arms_and_tokens():
+    said = [Said("naive", (1.0, 2.0)), Said("cached", (1.0, 0.5))]
+    assert "All passes together: 4.5 s." in told(said, None, Workload(10, 2), [])
 
 
 def test_the_preallocated_arm_reads_all_slots_from_the_start():

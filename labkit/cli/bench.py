@@ -27,11 +27,12 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     add("cached-vs-generate", generate, "cached against transformers", model=MODEL, pairs=5)
     add("equal-tokens", equal, "all arms give the same tokens", model=MODEL, new_tokens=256)
     add("chart-tax", chart, "what the live chart costs", pairs=7)
+    add("first-point", first_point, "how long a click waits for its curve", model=MODEL, clicks=7)
     add("prediction", prediction, "theory against the clock", model=MODEL, rounds=3)
-    add("batching", batching, "refilled slots against full batches", model=MODEL, **SERVED)
     add("speculative", speculative, "what guessing gains and loses", model=MODEL, pairs=3)
     add("attention", attention, "what attention back ends save", model=SHAPE, rounds=5)
     add("ladder", ladder, "each rung against its roof", model=MODEL, rounds=3, new_tokens=48)
+    add("batching", batching, "refilled slots against full batches", model=MODEL, **SERVED)
     add("start-stop", start_stop, "a stopped run leaves nothing behind", cycles=200)
 
 
@@ -96,20 +97,19 @@ def chart(args: argparse.Namespace) -> Figures:
     yield from bench.measure(MODEL, args.pairs, new_tokens=32)
 
 
+def first_point(args: argparse.Namespace) -> Figures:
+    """Seconds from a click on Run Simulation to the first point, in Chromium, the model loaded."""
+    from ..bench import first_point as bench
+
+    return bench.measure(args.model, args.clicks)
+
+
 def prediction(args: argparse.Namespace) -> Figures:
     """Decode steps and first tokens as predicted from probed roofs, against measured ones, in
     float32."""
     from ..bench import prediction as bench
 
     return bench.measure(_load(args), args.rounds)
-
-
-def batching(args: argparse.Namespace) -> Figures:
-    """Continuous against static batching, answers of 8 to 256 tokens, in float32; also whether each
-    request gets the tokens that it gets alone."""
-    from ..bench import batching as bench
-
-    return bench.measure(_load(args), args.rounds, args.requests, args.slots, args.lengths)
 
 
 def speculative(args: argparse.Namespace) -> Figures:
@@ -132,6 +132,14 @@ def ladder(args: argparse.Namespace) -> Figures:
     from ..bench import ladder as bench
 
     return bench.measure(_load(args), args.rounds, args.new_tokens)
+
+
+def batching(args: argparse.Namespace) -> Figures:
+    """Continuous against static batching, answers of 8 to 256 tokens, in float32; also whether each
+    request gets the tokens that it gets alone."""
+    from ..bench import batching as bench
+
+    return bench.measure(_load(args), args.rounds, args.requests, args.slots, args.lengths)
 
 
 def start_stop(args: argparse.Namespace) -> Figures:

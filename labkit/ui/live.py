@@ -6,15 +6,38 @@ updates are few (`Pace`), carry float64 arrays (sent as raw bytes), and touch al
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from time import monotonic
 
+import anywidget
+import ipywidgets as w
 import plotly.graph_objects as go
 
 from ..figures import Curve
 
 UPDATES_PER_S = 8
+# A FigureWidget in a box is drawn before the box has a width, as 700 pixels, and does not see it
+# change. So the page tells when the box gets another width, and when the figure is drawn in it.
+TELL_WIDTH = """
+function render({ model, el }) {
+  const box = () => el.closest(".labkit-figure");
+  let width, timer;
+  const fit = () => { clearTimeout(timer); timer = setTimeout(() => model.send("fit"), 100); };
+  const observer = new ResizeObserver(([{ contentRect }]) => {
+    if (contentRect.width !== width) { width = contentRect.width; fit(); }
+  });
+  const observe = () => box() ? observer.observe(box()) : requestAnimationFrame(observe);
+  const drawn = ({ detail }) => { if (box()?.contains(detail.element)) fit(); };
+  document.addEventListener("plotlywidget-after-render", drawn);
+  observe();
+  return () => {
+    observer.disconnect();
+    document.removeEventListener("plotlywidget-after-render", drawn);
+  };
+}
+export default { render };
+"""
 
 
 class LiveFigure(go.FigureWidget):
@@ -33,8 +56,14 @@ class LiveFigure(go.FigureWidget):
             state[name] = self.trait_metadata(name, "to_json")(deepcopy(value), self)
         return state
 
+    def framed(self) -> w.VBox:
+        """The figure in a box whose width it takes, when displayed and whenever that changes."""
+        box = w.VBox([self, WidthTeller(self.fit_width)])
+        box.add_class("labkit-figure")
+        return box
+
     def fit_width(self) -> None:
-        """Takes the width that the page has now; a figure displayed inside a box misses it."""
+        """Takes the width that the page has now."""
         self.plotly_relayout({"autosize": True})
 
     def show_curves(self, curves: Iterable[Curve], layout: dict) -> None:
@@ -48,6 +77,16 @@ class LiveFigure(go.FigureWidget):
             for path, value in layout.items():
                 if self.layout[path] != value:
                     self.layout[path] = value
+
+
+class WidthTeller(anywidget.AnyWidget):
+    """An invisible widget beside a figure: calls `fit` when the page tells a new width."""
+
+    _esm = TELL_WIDTH
+
+    def __init__(self, fit: Callable[[], None]) -> None:
+        super().__init__(layout={"display": "none"})
+        self.on_msg(lambda _widget, _content, _buffers: fit())
 
 
 class Pace:

@@ -22,6 +22,7 @@ from .download import Export
 from .live import LiveFigure
 from .panel import Panel
 from .race_said import RaceSaid, tokens_of, work_of
+from .recorded import RecordedRuns, show_said, told_where
 
 TEXT_STYLE = (
     "white-space:pre-wrap;overflow-wrap:anywhere;max-height:9em;overflow-y:auto;margin:2px 0 8px;"
@@ -57,6 +58,7 @@ class Race(Panel):
             accept=".json,.csv", description="Load a saved run", layout={"width": "auto"}
         )
         self.upload.observe(self._load_file, "value")
+        self.recorded = RecordedRuns(self.replay)
         super().__init__(
             [
                 self._model,
@@ -65,11 +67,11 @@ class Race(Panel):
                 self._said.also,
             ],
             [
-                self.figure,
+                self.figure.framed(),
                 self._said.text,
                 self._text,
                 self._sum,
-                w.HBox([self.export, self.upload]),
+                w.HBox([self.export, self.upload, self.recorded]),
             ],
         )
         self._watch()
@@ -91,7 +93,6 @@ class Race(Panel):
         self._work = work_of(runs[0].setup.settings)
         self._said.show(request.arms, loaded.shape, self._work, str(loaded.device))
         self.on_load("warming up", None)
-        self.figure.fit_width()
         total = request.new_tokens * len(runs)
         for made, _ in enumerate(experiments.steps(request, runs), start=1):
             self._runs = runs  # only now: until the first step, the last run stays on show
@@ -152,9 +153,16 @@ class Race(Panel):
         except records.BrokenFile as error:
             self._complain(str(error))
             return
-        self._runs, self.traces, self._work = [], traces, None
-        self._show(traces)
-        self._say("a saved run is shown")
+        self.replay(traces)
+
+    def replay(self, traces: Sequence[Trace]) -> None:
+        """Shows a saved run instead of the last one, with what the roofs stored with it predict."""
+        if self.running:
+            return
+        self._runs, self.traces, self._work = [], tuple(traces), None
+        self._show(self.traces)
+        show_said(self._said, self.traces)
+        self._say(told_where(self.traces))
 
 
 class PromptControls(w.VBox):

@@ -52,7 +52,8 @@ class RaceSaid:
             *figures.said_curves("also", {one.arm: one.step_s for one in also}),
         ]
         self.figure.show_curves(curves, {})
-        self.text.value = told(said, parting(shape, work, roofs), work, traces)
+        star = parting(shape, work, roofs)
+        self.text.value = told(said, star, work, traces) if said else nothing_said(shape, roofs)
 
 
 class AlsoPredict(w.HBox):
@@ -126,16 +127,30 @@ def parting(shape: ModelShape | None, work: Workload, roofs: Roofs | None) -> fl
 
 def told(said: Sequence[Said], star: float | None, work: Workload, traces: Sequence[Trace]) -> str:
     """The prediction, and its error once there is a run, as HTML."""
-    if not said:
-        return "<p>No prediction: this machine's roofs, or this model's shape, are not known.</p>"
     last = "; ".join(f"{s.arm} {summary.ms(s.step_s[-1])}" for s in said)
-    lines = [f"Predicted from the roofs for the last of {work.new_tokens:,} tokens: {last}."]
+    total_s = sum(sum(s.step_s) for s in said)
+    lines = [
+        f"Predicted from the roofs for the last of {work.new_tokens:,} tokens: {last}. "
+        f"All passes together: {total_s:,.1f} s."
+    ]
     if star is not None:
         lines.append(_star(star, work))
     errors = [text for s in said if (text := _error(s, traces))]
     if errors:
         lines.append(f"Predicted against measured, median over the tokens: {'; '.join(errors)}.")
     return "".join(f"<p>{escape(line)}</p>" for line in lines)
+
+
+def nothing_said(shape: ModelShape | None, roofs: Roofs | None) -> str:
+    """Why there is no prediction, and what would give one, as HTML."""
+    if roofs is None:
+        why = "this machine's roofs are not measured yet. “Measure the roofs” on lesson 00's card "
+        why += "does it in some seconds; this panel then predicts its next run."
+    elif shape is None:
+        why = "this model's shape is not known."
+    else:
+        why = "the roofs that were probed don't cover this dtype or length."
+    return f"<p>No prediction: {why}</p>"
 
 
 def _star(star: float, work: Workload) -> str:
