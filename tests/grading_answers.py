@@ -6,6 +6,7 @@ import grading_answers_diagnosis as diagnosis
 import grading_answers_memory as memory
 import grading_answers_physics as physics
 import grading_answers_quadratic as quadratic
+import grading_answers_roof as roof
 import torch
 
 from labkit import catalog
@@ -187,6 +188,9 @@ WRONG = [
 RIGHT += physics.RIGHT + quadratic.RIGHT + memory.RIGHT + diagnosis.RIGHT
 WRONG += physics.WRONG + quadratic.WRONG + memory.WRONG + diagnosis.WRONG
 
+RIGHT += roof.RIGHT
+WRONG += roof.WRONG
+
 LESSON = "labkit.grading.lesson_"
 
 # Only the lessons' own exercises, whatever else `grading` offers.
@@ -205,5 +209,6 @@ def judge(name, answer):
         "cached_loop": [Counter(), torch.tensor([[1, 2, 3, 4, 5]])],
         "speed_up": [NAIVE, CACHED],
         **physics.OTHERS,
+        **roof.OTHERS,
     }
     return getattr(check, name)(answer, *others.get(name, []))
