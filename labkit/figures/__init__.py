@@ -8,7 +8,6 @@ from .batching import (
     batch_sizes,
     batch_sizes_curves,
     load,
-from .ladder import ladder, ladder_curves, ladder_layout
     load_curves,
     serving_place,
     slots,
@@ -17,6 +16,7 @@ from .ladder import ladder, ladder_curves, ladder_layout
 )
 from .decode import decode, decode_curves
 from .diagnosis import shares, shares_curves, shares_layout
+from .ladder import ladder, ladder_curves, ladder_layout
 from .memory import (
     cache_growth,
     cache_growth_curves,
@@ -30,7 +30,6 @@ from .prefill import prefill, prefill_curves, prefill_layout
 from .quadratic import (
     attention_matrix,
     attention_matrix_curves,
-from .speculative import guessing, guessing_curves, guessing_layout
     attention_sweep,
     attention_sweep_curves,
     naive_split,
@@ -39,11 +38,10 @@ from .speculative import guessing, guessing_curves, guessing_layout
     token_cost_curves,
 )
 from .race import race, race_curves, race_layout, said_curves
+from .speculative import guessing, guessing_curves, guessing_layout
 from .style import Curve, color_of
 from .sweeps import where
 from .whatif import what_if, what_if_curves
-__all__ += ["guessing", "guessing_curves", "guessing_layout"]
-__all__ += ["ladder", "ladder_curves", "ladder_layout"]
 
 __all__ = ["Curve", "color_of", "race", "race_curves", "race_layout"]
 __all__ += ["said_curves"]
@@ -57,3 +55,5 @@ __all__ += ["cache_growth_said", "memory_plan_curves"]
 __all__ += ["shares", "shares_curves", "shares_layout"]
 __all__ += ["batch_sizes", "batch_sizes_curves", "load", "load_curves", "serving_place", "slots"]
 __all__ += ["slots_curves", "slots_layout"]
+__all__ += ["guessing", "guessing_curves", "guessing_layout"]
+__all__ += ["ladder", "ladder_curves", "ladder_layout"]
