@@ -24,6 +24,9 @@ from .turns import (
 )
 from .vocabulary import grammar
 from .voice import REASONS, asked, conceded, reported, unsaid
+from .words import MARKS
+
+DUE = ("due", "because", "caused", "wegen", "debido")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,11 @@ def _read(content: Mention, scene: Scene, text: str) -> list[Claim]:
 
 def _only_the_phase(content: Mention, scene: Scene) -> bool:
     """Whether "can't say" goes on "which phase", and not "or what limits it"."""
-    last = content.last + REACH + 1
     parts = [scene, *([after] if (after := scene.following()) else [])]
     if any(cue.last > content.first for part in parts for cue in part.cues.get("limit", ())):
         return False
-    ahead = [scene.text(place) for place in range(content.first, last)]
+    ahead = [word.text for word in scene.words[content.first : content.last + REACH + 1]]
+    ahead = ahead[: next((n for n, word in enumerate(ahead) if word in MARKS), None)]
     return any(word in ("phase", "phases", "stage") for word in ahead)
 
 
@@ -109,16 +112,20 @@ def _phases_with_limiters(here: list[Claim]) -> list[Claim]:
 def _phase_stance(content: Mention, scene: Scene) -> str:
     if content.name == "insufficient-data":
         return "unsaid" if reported(content, scene) or asked(content, scene) else "asserted"
-    if unsaid(content, scene) or _alternative(content, scene):
+    if unsaid(content, scene) or _alternative(content, scene) or _reason(content, scene):
         return "unsaid"
-    if not scene.has("slow", "short", "fine", "fast") and (verdict := remark(scene)):
+    denied = negated(content, scene)
+    plain = not denied and not scene.has("slow", "short", "fine", "fast")
+    if plain and (verdict := remark(scene)):
         return verdict
-    if negated(content, scene) or said_fine(content, scene, "fine"):
+    if denied or said_fine(content, scene, "fine"):
         return "denied"
     if scene.left("than", content.first, 4) or said_fine(content, scene, "fast"):
         return "contrasted"
-    if scene.has("minor", "general") or _reason(content, scene) or conceded(scene):
+    if scene.has("minor", "general") or conceded(scene):
         return "mentioned"
+    if scene.text(content.last + 1) in ("would", "wurde", "serait", "seria"):
+        return "mentioned"  # "a slow prefill would show in every request"
     if scene.clause.opener == "(" and not scene.has("slow"):
         return "mentioned"
     return "asserted" if _is_the_trouble(content, scene) else "mentioned"
@@ -126,10 +133,15 @@ def _phase_stance(content: Mention, scene: Scene) -> str:
 
 def _reason(content: Mention, scene: Scene) -> bool:
     """Whether it is only the reason for another: "requests queue because decode is slow"."""
+    others = [c for c in scene.contents if c.kind == "phase" and c.name != content.name]
+    earlier = max((c.last for c in others if c.last < content.first), default=content.first)
+    if any(scene.text(place) in DUE for place in range(earlier, content.first)):
+        return True
     before = scene.previous()
     if scene.clause.opener not in REASONS or before is None:
         return False
-    return any(c.kind == "phase" and c.name != content.name for c in before.contents)
+    named = [c for c in before.contents if c.kind == "phase" and c.name != content.name]
+    return any(not negated(c, before) for c in named)
 
 
 def _alternative(content: Mention, scene: Scene) -> bool:
@@ -138,6 +150,8 @@ def _alternative(content: Mention, scene: Scene) -> bool:
         return False
     if len({c.name for c in scene.contents if c.kind == "phase"}) > 2:
         return True  # "prefill/decode/queue"
+    if "between" in (scene.text(content.first - 1), scene.text(content.first - 2)):
+        return True
     pairs = [(scene.previous(), scene), (scene, scene.following())]
     for one, other in pairs:
         if one and other and other.clause.opener in grammar("or"):
@@ -175,7 +189,7 @@ def _limiter_stance(content: Mention, scene: Scene) -> str:
         return "asserted"
     if labelled(scene) and scene.others(content) <= 4:
         return "asserted"
-    said = scene.left("copula", content.first, 2) and not scene.has_digits
+    said = scene.left("is", content.first, 2) and not scene.has_digits
     return "asserted" if said or bare(content, scene, 2) else "mentioned"
 
 
@@ -221,6 +235,5 @@ def _rejected(content: Mention, scene: Scene) -> bool:
 def _given(content: Mention, scene: Scene) -> bool:
     """A precision is no remedy where it is already there: "70B in 8-bit"."""
     before = scene.text(content.first - 1)
-    return before in ("already", "in", "at", "of", "b", "an") or (
-        before == "is" and not scene.has("label")
-    )
+    there = before in ("already", "in", "at")
+    return there or (before in ("is", "of", "b", "an") and not scene.has("label", "use"))

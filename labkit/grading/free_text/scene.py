@@ -75,7 +75,8 @@ class Scene:
         """Whether it begins like "had it taken longer", perhaps after a conjunction."""
         first = self.clause.first
         joined = self.text(first) == self.clause.opener
-        return self.text(first + joined) in ("were", "had")
+        asks = self.clause.asks or not self.segment.would
+        return self.text(first + joined) in (("were", "had") if asks else ("were", "had", "should"))
 
     @property
     def claiming(self) -> bool:

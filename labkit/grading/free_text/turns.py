@@ -25,6 +25,11 @@ def not_before(content: Mention, scene: Scene) -> bool:
     if denial is None:
         return False
     twice = scene.left("not", denial.first, REACH)
+    if twice and scene.text(twice.last + 1) == "that":
+        return True  # "it's not that decode isn't fast", but …
+    able = scene.text(denial.first - 1) in ("can", "could") and scene.text(denial.last + 1) != "be"
+    if able and content.kind == "limiter":
+        return False  # "it can't go faster than the memory delivers"
     if twice and scene.text(denial.first) == scene.text(twice.first) == "not":
         return False  # "I can't see how it isn't decode"
     blocker = scene.between(denial.last, content.first)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .mentions import Mention
 from .scene import REACH, Scene
 
-REASONS = ("since", "because", "as", "weil", "denn", "car", "porque", "因 为")
+REASONS = {"since", "because", "as", "weil", "denn", "car", "porque", "因 为"}
 CAUSES = ("phase", "resource", "limiter", "noise")
 
 
@@ -65,24 +65,29 @@ def conceded(scene: Scene) -> bool:
 
 def _supposed(content: Mention, scene: Scene) -> bool:
     """Behind "if"; or anywhere in what is contrary to fact: "it would be prefill if …"."""
-    if scene.clause.opener in REASONS and not scene.has("if", "would"):
+    before = scene.previous()
+    opener = before.clause.opener if before and scene.clause.opener == "and" else ""
+    if {scene.clause.opener, opener} & REASONS and not scene.has("if", "would"):
         return False
     condition, would = scene.segment.condition, scene.segment.would
     if content.kind in ("remedy", "weak"):
-        return bool(condition) and would and _names_cause(condition)
+        return bool(condition) and would and _names_cause(condition, content)
     if condition is None:
         return _would_be(content, scene) or scene.has("someday")
     return would or condition is scene
 
 
-def _names_cause(part: Scene) -> bool:
-    return any(content.kind in CAUSES for content in part.contents)
+def _names_cause(part: Scene, apart_from: Mention) -> bool:
+    causes = [content for content in part.contents if content.kind in CAUSES]
+    return any(not content.overlaps(apart_from) for content in causes)
 
 
 def _would_be(content: Mention, scene: Scene) -> bool:
     would = scene.left("would", content.first, REACH)
     if would is None or any(scene.left(kind, content.first, 5) for kind in ("opinion",)):
         return False
+    if scene.text(would.first - 1) in ("i", "we"):
+        return False  # "I'd point at decode"
     return scene.text(would.last + 1) in ("be", "have", "mean", "point", "indicate", "been")
 
 
