@@ -32,13 +32,14 @@ from .memory_plan import MemoryPlan
 from .prefill import Prefill
 from .quadratic import AttentionMatrix, AttentionSweep, NaiveSplit
 from .race import FirstTokens, Race
+from .recorded import recorded_race
 from .speculative import Guessing
 from .stepper import Stepper
 from .token_cost import TokenCosts
 from .whatif import WhatIf
 
 __all__ = ["DeviceCard", "FirstTokens", "Race", "Stepper", "device_card", "first_tokens", "race"]
-__all__ += ["stepper"]
+__all__ += ["race_recorded", "stepper"]
 __all__ += ["Decode", "Prefill", "WhatIf", "decode", "prefill", "what_if", "what_if_metrics"]
 __all__ += ["AttentionMatrix", "AttentionSweep", "NaiveSplit", "TokenCosts", "attention_matrix"]
 __all__ += ["attention_sweep", "naive_split", "token_costs"]
@@ -81,6 +82,18 @@ def race(
         model, prompt = suited_model, suited_prompt if prompt is None else prompt
     prompt = QUESTION if prompt is None else prompt
     return Race(model, prompt, new_tokens, arms, order, roofs)
+
+
+def race_recorded(name: str | None = None) -> Race:
+    """The race panel with a run that was recorded elsewhere: a folder of data/traces, or the first.
+
+    Raises ValueError with the names that there are.
+    """
+    traces = recorded_race(name)
+    chosen = traces[0].settings
+    panel = race(chosen.model, chosen.prompt or chosen.prompt_tokens, chosen.new_tokens)
+    panel.replay(traces)
+    return panel
 
 
 def stepper(
