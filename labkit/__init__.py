@@ -6,6 +6,7 @@
     models      loads a model, or builds one from its shape; says what fits
     generate    naive, cached, preallocated: iterators of tokens, without a clock
     measure     the clock: warm-up, synchronising, one Step for each token
+    batching    many requests at once: static batches, continuous, transformers' own
     figures     records to Plotly figures
     reports     pasted output of real tools, read
     diagnose    from a report or a trace to a verdict

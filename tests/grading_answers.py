@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grading_answers_batching as batching
 import grading_answers_diagnosis as diagnosis
 import grading_answers_memory as memory
 import grading_answers_physics as physics
@@ -185,8 +186,8 @@ WRONG = [
     ),
 ]
 
-RIGHT += physics.RIGHT + quadratic.RIGHT + memory.RIGHT + diagnosis.RIGHT
-WRONG += physics.WRONG + quadratic.WRONG + memory.WRONG + diagnosis.WRONG
+RIGHT += physics.RIGHT + quadratic.RIGHT + memory.RIGHT + batching.RIGHT + diagnosis.RIGHT
+WRONG += physics.WRONG + quadratic.WRONG + memory.WRONG + batching.WRONG + diagnosis.WRONG
 
 RIGHT += roof.RIGHT
 WRONG += roof.WRONG
@@ -209,6 +210,7 @@ def judge(name, answer):
         "cached_loop": [Counter(), torch.tensor([[1, 2, 3, 4, 5]])],
         "speed_up": [NAIVE, CACHED],
         **physics.OTHERS,
+        **batching.OTHERS,
         **roof.OTHERS,
     }
     return getattr(check, name)(answer, *others.get(name, []))

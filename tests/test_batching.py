@@ -9,7 +9,7 @@ from statistics import mean, median
 
 import pytest
 import torch
-from toys import tiny_model
+from toys import tiny_model, watched
 
 from labkit import batching, generate, models
 from labkit.batching import LENGTHS, Traffic
@@ -101,24 +101,47 @@ def test_rows_at_different_positions_each_compute_what_they_would_alone(family):
     model = tiny_model(family)
     long, short = [5, 17, 80, 3, 42, 99], [8, 61]
     slots = Slots(model, 3, 24)
-    rows = {0: slots.prefill([0], [long])}
-    rows[0] += [slots.decode(1)[0] for _ in range(3)]
-    rows[2] = slots.prefill([2], [short])
+    made = {0: slots.prefill([0], [long])}
+    made[0] += [slots.decode()[0] for _ in range(3)]
+    made[2] = slots.prefill([2], [short])
     for _ in range(8):
-        tokens = slots.decode(3)
-        rows[0].append(tokens[0])
-        rows[2].append(tokens[2])
-    assert rows[0] == alone(model, long, 12)
-    assert rows[2] == alone(model, short, 9)
+        for slot, token in slots.decode().items():
+            made[slot].append(token)
+    assert made[0] == alone(model, long, 12)
+    assert made[2] == alone(model, short, 9)
+
+
+def test_a_row_that_moves_into_a_hole_goes_on_as_if_nothing_were(llama):
+    """Padding moves with it: the prompts start together."""
+    prompts = [[5, 17, 80, 3, 42, 99, 8], [8, 61], [23, 4, 4]]
+    slots = Slots(llama, 3, 24)
+    made = {slot: [token] for slot, token in enumerate(slots.prefill([0, 1, 2], prompts))}
+    for step in range(8):
+        if step == 3:
+            slots.free(0)
+        for slot, token in slots.decode().items():
+            made[slot].append(token)
+    assert len(made[0]) == 1 + 3
+    for slot in (1, 2):
+        assert made[slot] == alone(llama, prompts[slot], 9)
+
+
+def test_free_slots_are_not_computed(llama):
+    slots = Slots(llama, 3, 24)
+    slots.prefill([0, 1, 2], [[5, 17]] * 3)
+    slots.free(1)
+    with watched(llama) as (calls, _):
+        assert set(slots.decode()) == {0, 2}
+    assert calls[0]["input_ids"].shape == (2, 1)
 
 
 def test_a_row_that_was_used_before_starts_from_nothing(llama):
     slots = Slots(llama, 1, 24)
     slots.prefill([0], [[5, 17, 80, 3, 42, 99, 8]])
     for _ in range(9):
-        slots.decode(1)
+        slots.decode()
     slots.free(0)
-    again = slots.prefill([0], [[8, 61]]) + [slots.decode(1)[0] for _ in range(5)]
+    again = slots.prefill([0], [[8, 61]]) + [slots.decode()[0] for _ in range(5)]
     assert again == alone(llama, [8, 61], 6)
 
 

@@ -118,7 +118,7 @@ def test_stop_in_the_middle_keeps_what_was_served_frees_the_cache_and_the_next_r
     assert 0 < servings[0].tokens < 20 * 200
     assert "were stopped" in panel.text.value
     gc.collect()
-    assert not [o for o in gc.get_objects() if isinstance(o, Slots)]
+    assert not [o for o in gc.get_objects() if type(o) is Slots]
     panel.count.value, panel.longest.value = 2, 8
     panel.run()
     assert all(t.done for t in panel.wait(TIMEOUT_S)[1].requests)

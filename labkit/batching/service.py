@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter_ns
+from typing import TypeVar
 
 import torch
 
@@ -23,8 +24,8 @@ from ..records.serving import Request, RequestTimes, ServedPass, Serving
 from ..records.trace import NS
 from .slots import Slots
 
-WARM_UP_TOKENS = 3
 Policy = Callable[["Service"], Iterator[ServedPass]]
+Given = TypeVar("Given")
 
 
 class Service:
@@ -45,7 +46,6 @@ class Service:
         self.name = policy.__name__.replace("_", " ")
         self.now_s = 0.0
         self.passes: list[ServedPass] = []
-        self.first_call_ns: int | None = None
         self._queue = deque(requests)
         self.prompts = {r.number: random_ids(loaded, r.prompt_tokens, r.number) for r in requests}
         self._times = {request.number: RequestTimes(request) for request in requests}
@@ -58,14 +58,11 @@ class Service:
     # ---- for whoever looks on --------------------------------------------------------------------
 
     def warm_up(self) -> None:
-        """Reads the longest prompt and makes a few tokens in all slots, off the clock."""
+        """Reads the longest prompt and makes a token more in all slots, off the clock."""
         longest = max(self.prompts.values(), key=len)
-        start_ns = perf_counter_ns()
         self._table.prefill(range(self.slots), [longest] * self.slots)
-        measure.synchronise(self.loaded.device)
-        self.first_call_ns = perf_counter_ns() - start_ns
-        for _ in range(min(WARM_UP_TOKENS, self._table.positions - len(longest))):
-            self._table.decode(self.slots)
+        if len(longest) < self._table.positions:
+            self._table.decode()
         for slot in range(self.slots):
             self._table.free(slot)
 
@@ -127,11 +124,11 @@ class Service:
         return self._pass("prefill", start_s, wall_ns, made, size, padding)
 
     def write(self) -> ServedPass:
-        """One decode pass: a token in every slot up to the last that is held."""
-        start_s, rows = self.now_s, max(self._holders) + 1
-        tokens, wall_ns = self._timed(lambda: self._table.decode(rows))
-        made = self._hand_out(dict(enumerate(tokens)))
-        return self._pass("decode", start_s, wall_ns, made, rows)
+        """One decode pass: a token in every slot that is held, wanted or not."""
+        start_s = self.now_s
+        tokens, wall_ns = self._timed(self._table.decode)
+        made = self._hand_out(tokens)
+        return self._pass("decode", start_s, wall_ns, made, len(tokens))
 
     def release(self, everybody: bool = False) -> None:
         """Frees the slots of those who have all their tokens; with `everybody`, all slots."""
@@ -143,7 +140,7 @@ class Service:
 
     # ---- inside ----------------------------------------------------------------------------------
 
-    def _timed(self, call: Callable[[], list[int]]) -> tuple[list[int], int]:
+    def _timed(self, call: Callable[[], Given]) -> tuple[Given, int]:
         """What `call` gives and its nanoseconds, by which the clock moves on."""
         measure.synchronise(self.loaded.device)
         start_ns = perf_counter_ns()
@@ -156,8 +153,8 @@ class Service:
         """Gives each slot's token to its holder, if it still wants one; how many did."""
         made = 0
         for slot, token in tokens.items():
-            times = self._times.get(self._holders.get(slot, -1))
-            if times is None or times.done:
+            times = self._times[self._holders[slot]]
+            if times.done:
                 continue
             first_s = self.now_s if times.first_token_s is None else times.first_token_s
             ids = (*times.token_ids, token)

@@ -1,11 +1,13 @@
 """A table of slots: one cache whose rows belong to different requests, each at its own position.
 
 Prompts are read by `prefill`, several at once if they are to start together; they are then padded
-on the left to the longest. `decode` makes one token for every row, however far each has come: a
-mask of its own hides from a row what is not its text. What a row is for, and when it is free,
-is unknown here; so is the time.
+on the left to the longest. `decode` makes one token for every slot that is held, however far each
+has come: a mask of its own hides from a row what is not its text. What a slot is for, and when it
+is free, is unknown here; so is the time.
 
-The cache has its final size from the start, and attention reads it up to the longest row only.
+The cache has its final size from the start, and attention reads it up to the longest row only. Held
+rows are kept next to each other, so that no pass computes a free one: where a hole is left, the
+last row moves into it.
 """
 
 from __future__ import annotations
@@ -21,43 +23,45 @@ from ..generate import Prompts, greedy, last_logits, pad_left
 
 
 class Slots:
-    """`count` rows of `positions` columns. Rows are numbered from 0."""
+    """`count` slots for texts of up to `positions` tokens each, known by numbers from 0."""
 
     def __init__(self, model, count: int, positions: int):
         self._model, self.count, self.positions = model, count, positions
         self._place = _Place()
         self._cache: Cache | None = None
-        device = model.device
-        self._first = torch.zeros(count, dtype=torch.long, device=device)  # column of its text
+        self._rows: list[int] = []  # the slot that each row belongs to, rows in order
+        self._width: list[int] = []  # columns that each row has filled, for the host
+        self._holes: list[int] = []  # slots that were freed since the last pass
+        self._first = torch.zeros(count, dtype=torch.long, device=model.device)  # column of a text
         self._next = torch.zeros_like(self._first)  # column of the token to be read next
         self._token = torch.zeros_like(self._first)
-        self._held = torch.zeros_like(self._first)  # 1 where the row has a text, 0 where it is free
-        self._width = [0] * count  # `_next` for the host, which must not wait for the device
 
     @torch.inference_mode()
-    def prefill(self, rows: Sequence[int], prompts: Prompts) -> list[int]:
-        """Reads prompts into these rows, whatever stood there; the first token of each."""
+    def prefill(self, slots: Sequence[int], prompts: Prompts) -> list[int]:
+        """Reads prompts into these slots, which must be free; the first token of each."""
+        self._close_holes()
         ids, mask = pad_left(prompts, 0, self._model.device)
         fresh = DynamicCache(config=self._model.config)
         token = greedy(last_logits(self._model, ids, mask, cache=fresh))
+        rows = slice(len(self._rows), len(self._rows) + len(slots))
         self._take_over(rows, fresh)
-        where = torch.tensor(rows, device=ids.device)
         starts = [ids.shape[1] - len(prompt) for prompt in prompts]
-        self._first[where] = torch.tensor(starts, device=ids.device)
-        self._next[where] = ids.shape[1]
-        self._token[where], self._held[where] = token, 1
-        for row in rows:
-            self._width[row] = ids.shape[1]
+        self._first[rows] = torch.tensor(starts, device=ids.device)
+        self._next[rows], self._token[rows] = ids.shape[1], token
+        self._rows += slots
+        self._width += [ids.shape[1]] * len(slots)
         return token.tolist()
 
     @torch.inference_mode()
-    def decode(self, rows: int) -> list[int]:
-        """Makes a token in each of the first `rows` rows; a free one's means nothing."""
+    def decode(self) -> dict[int, int]:
+        """Makes one more token for each slot that is held; slot -> token."""
+        self._close_holes()
+        rows = len(self._rows)
         first, column = self._first[:rows], self._next[:rows]
-        width = max(self._width[:rows]) + 1
+        width = max(self._width) + 1
         columns = torch.arange(width, device=first.device)
         seen = (columns >= first[:, None]) & (columns <= column[:, None])  # (rows, width)
-        self._place.rows, self._place.column, self._place.width = rows, column, width
+        self._place.column, self._place.width = column, width
         out = self._model(
             input_ids=self._token[:rows, None],
             attention_mask=_additive(seen, self._model.dtype)[:, None, None],
@@ -67,13 +71,29 @@ class Slots:
             logits_to_keep=1,
         )
         self._token[:rows] = greedy(out.logits[:, -1])
-        self._next[:rows] += self._held[:rows]
-        self._width[:rows] = [width and width + 1 for width in self._width[:rows]]
-        return self._token[:rows].tolist()
+        self._next[:rows] += 1
+        self._width = [filled + 1 for filled in self._width]
+        return dict(zip(self._rows, self._token[:rows].tolist(), strict=True))
 
-    def free(self, row: int) -> None:
-        """Forgets the row's text, so that nobody has to read past it."""
-        self._first[row] = self._next[row] = self._held[row] = self._width[row] = 0
+    def free(self, slot: int) -> None:
+        """Lets go of a slot's text. The next pass closes the hole, on its own time."""
+        self._holes.append(slot)
+
+    def _close_holes(self) -> None:
+        """Moves the last row into each row that is free, the highest first."""
+        for row in sorted(map(self._rows.index, self._holes), reverse=True):
+            last = len(self._rows) - 1
+            if row != last:
+                filled = self._width[last]
+                for layer in self._cache.layers:
+                    layer.keys[row, :, :filled] = layer.keys[last, :, :filled]
+                    layer.values[row, :, :filled] = layer.values[last, :, :filled]
+                for one in (self._first, self._next, self._token):
+                    one[row] = one[last]
+            for one in (self._rows, self._width):
+                one[row] = one[last]
+                one.pop()
+        self._holes.clear()
 
     @property
     def kv_bytes(self) -> int:
@@ -81,15 +101,14 @@ class Slots:
         layers = self._cache.layers if self._cache else ()
         return sum(layer.keys.nbytes + layer.values.nbytes for layer in layers)
 
-    def _take_over(self, rows: Sequence[int], fresh: DynamicCache) -> None:
+    def _take_over(self, rows: slice, fresh: DynamicCache) -> None:
         """Copies what a prefill cached into the table, which is made when its sizes are known."""
         if self._cache is None:
             size = (self.count, self.positions)
             self._cache = Cache(layers=[_Layer(one, size, self._place) for one in fresh.layers])
         for layer, new in zip(self._cache.layers, fresh.layers, strict=True):
-            for row, keys, values in zip(rows, new.keys, new.values, strict=True):
-                layer.keys[row, :, : keys.shape[-2]] = keys
-                layer.values[row, :, : values.shape[-2]] = values
+            layer.keys[rows, :, : new.keys.shape[-2]] = new.keys
+            layer.values[rows, :, : new.values.shape[-2]] = new.values
 
 
 def _additive(seen: Tensor, dtype: torch.dtype) -> Tensor:
@@ -100,7 +119,6 @@ def _additive(seen: Tensor, dtype: torch.dtype) -> Tensor:
 class _Place:
     """Where the pass at hand writes; all layers share it."""
 
-    rows: int
     column: Tensor  # (rows,)
     width: int
 
@@ -121,11 +139,11 @@ class _Layer(CacheLayerMixin):
 
     def update(self, key_states: Tensor, value_states: Tensor, *_, **__) -> tuple[Tensor, Tensor]:
         """Writes one position of each row, each at its own column; gives all up to the width."""
-        place = self._place
-        row = torch.arange(place.rows, device=self.keys.device)
-        self.keys[row, :, place.column] = key_states[:, :, 0]
-        self.values[row, :, place.column] = value_states[:, :, 0]
-        return tuple(one[: place.rows, :, : place.width] for one in (self.keys, self.values))
+        rows, width = len(key_states), self._place.width
+        row = torch.arange(rows, device=self.keys.device)
+        self.keys[row, :, self._place.column] = key_states[:, :, 0]
+        self.values[row, :, self._place.column] = value_states[:, :, 0]
+        return self.keys[:rows, :, :width], self.values[:rows, :, :width]
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         """Nothing: the tensors are there from the start."""

@@ -4,16 +4,8 @@ A live chart is drawn from `Curve`s: the figure is built once, and while a run g
 curves' points are replaced. `style` holds what all figures share; then one module for each figure.
 """
 
-from .batching import (
-    batch_sizes,
-    batch_sizes_curves,
-    load,
-    load_curves,
-    serving_place,
-    slots,
-    slots_curves,
-    slots_layout,
-)
+from .batching import serving_place, slots, slots_curves, slots_layout
+from .batching_load import batch_sizes, batch_sizes_curves, load, load_curves
 from .decode import decode, decode_curves
 from .diagnosis import shares, shares_curves, shares_layout
 from .ladder import ladder, ladder_curves, ladder_layout

@@ -13,7 +13,7 @@ import ipywidgets as w
 
 from .. import batching, figures, models
 from ..batching import Service, Traffic
-from ..figures.batching import Line
+from ..figures.batching_load import Line
 from ..records.machine import Roofs
 from ..records.model_shape import ModelShape
 from ..records.serving import Serving, servings_to_csv, servings_to_json
@@ -29,7 +29,7 @@ from .passes import roofs_on
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 CONTEXTS = (16, 32, 64, 128, 256, 512, 1024, 2048)
-STEPS = 5  # decode passes of each batch
+STEPS = 4  # decode passes of each batch
 
 
 @dataclass(frozen=True)
