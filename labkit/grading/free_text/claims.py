@@ -74,7 +74,10 @@ def _read(content: Mention, scene: Scene, text: str) -> list[Claim]:
         return made
     if content.kind in ("resource", "limiter"):
         name = _ambiguous_memory(scene) if content.name == "memory" else content.name
-        return [claim("limiter", name, _limiter_stance(content, scene))]
+        made = [claim("limiter", name, _limiter_stance(content, scene))]
+        if name == "undetermined":
+            made.append(replace(made[0], kind="phase", name="insufficient-data"))
+        return made
     if content.kind in ("remedy", "weak"):
         stance = _remedy_stance(content, scene)
         made = [claim("remedy", content.name, stance)]
@@ -150,7 +153,7 @@ def _alternative(content: Mention, scene: Scene) -> bool:
         return False
     if len({c.name for c in scene.contents if c.kind == "phase"}) > 2:
         return True  # "prefill/decode/queue"
-    if "between" in (scene.text(content.first - 1), scene.text(content.first - 2)):
+    if scene.text(content.first - 1) == "between" and content.name != "overhead":
         return True
     pairs = [(scene.previous(), scene), (scene, scene.following())]
     for one, other in pairs:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .vocabulary import Frame, Pattern, Vocabulary
 from .words import Word
 
-ENDS_FRAME = (".", "?", ":", "->")
+ENDS_FRAME = (".", "?", ":", "->", "and", "but", "und", "aber", "et", "mais", "pero", "y")
 LONGEST_STRETCH = 60  # words; without a bound, time would grow with their square
 
 

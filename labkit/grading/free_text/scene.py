@@ -78,11 +78,6 @@ class Scene:
         asks = self.clause.asks or not self.segment.would
         return self.text(first + joined) in (("were", "had") if asks else ("were", "had", "should"))
 
-    @property
-    def claiming(self) -> bool:
-        """Whether anything is named in it that could be a claim of its own."""
-        return any(content.kind != "noise" for content in self.contents)
-
     @cached_property
     def has_digits(self) -> bool:
         places = range(self.clause.first, self.clause.end)

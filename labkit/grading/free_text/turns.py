@@ -43,6 +43,8 @@ def not_after(content: Mention, scene: Scene) -> bool:
     denial = scene.right("not", content.last)
     if denial is None or scene.between(content.last, denial.first):
         return False
+    if scene.text(denial.first - 1) in ("can", "could"):
+        return False  # "prefill shares one pass among all tokens, decode can't"
     end = scene.clause.end
     if scene.between(denial.last, end, "resource", "limiter", "phase", "remedy"):
         return False

@@ -85,7 +85,7 @@ def _retractions(scenes: list[Scene]) -> list[int]:
         first = scene.text(scene.clause.first)
         inside = {scene.text(place) for place in range(scene.clause.first, scene.clause.end)}
         alone = bool(inside & STOPS) and inside <= STOPS | FILLERS
-        if alone or (first == "actually" and scene.clause.opener == "."):
+        if (alone and not _goes_on(scene)) or (first == "actually" and scene.clause.opener == "."):
             places.append(scene.clause.first)
     return places
 
@@ -108,6 +108,13 @@ def _promoted(found: list[Claim], kind: str) -> list[Claim]:
     if not supported and not any(claim.holds for claim in found):
         return found
     return [replace(one, stance="asserted") if one in named else one for one in found]
+
+
+def _goes_on(scene: Scene) -> bool:
+    """Whether what follows a "no" adds to what was said: "no, it is also the queue"."""
+    after = scene.following()
+    places = range(after.clause.first, after.clause.end) if after else ()
+    return any(after.text(place) in ("also", "both", "too", "equally") for place in places)
 
 
 # ---- the phase -----------------------------------------------------------------------------------
