@@ -130,6 +130,10 @@ def exercises(path: Path) -> list[Exercise]:
     return [Exercise(path.stem, name, status, saved_at) for name, status in found.items()]
 
 
+def passed(found: Iterable[Exercise]) -> int:
+    return sum(exercise.status == "passed" for exercise in found)
+
+
 def _result(cell: dict) -> str:
     """The status that the cell's output begins with."""
     outputs = cell.get("outputs")
@@ -158,13 +162,12 @@ def to_json(report: Results) -> str:
 
 def to_markdown(report: Results) -> str:
     """The same for a reader. Whatever a learner typed is made harmless."""
-    passed = sum(exercise.status == "passed" for exercise in report.exercises)
     lines = [
         f"# Results of {_plain(report.name) or 'a learner'}",
         "",
         f"Made {report.made_at} with labkit {report.version}. Exercises are as last saved.",
         "",
-        f"## Exercises: {passed} of {len(report.exercises)} passed",
+        f"## Exercises: {passed(report.exercises)} of {len(report.exercises)} passed",
         "",
         *_table(
             ("lesson", "exercise", "result", "saved, UTC"),

@@ -148,3 +148,20 @@ def test_bad_input_is_said_in_the_panel(page):
     panel.get_by_label("New tokens").press("Tab")
     click(page, "Run Simulation", panel=1)
     wait_until_it_says(page, "at least 1", panel=1)
+
+
+def test_a_paste_gets_its_card_and_its_tags_stay_text(page):
+    last = page.locator(".jp-CodeCell").last
+    last.locator(".cm-content").fill("ui.paste_box()")
+    page.keyboard.press("Control+Enter")
+    panel = page.locator(".labkit-panel", has=page.get_by_label("Metrics of a server"))
+    metrics = "TTFT 50 ms, 2 tokens/s, 100 output tokens, model <img src=x onerror=alert(1)>"
+    panel.get_by_label("Metrics of a server").fill(metrics)
+    panel.get_by_role("button", name="Diagnose").click()
+    panel.get_by_text("decode-bound").wait_for()
+    panel.locator(".bartext", has_text="100 %").wait_for()  # 99 × 500 ms after 50 ms
+    assert panel.locator("img").count() == 0
+    panel.get_by_label("Metrics of a server").fill("lorem ipsum")
+    panel.get_by_role("button", name="Diagnose").click()
+    panel.get_by_role("alert").get_by_text("was recognised").wait_for()
+    last.locator(".cm-content").fill("6 * 7")

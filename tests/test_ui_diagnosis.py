@@ -208,7 +208,7 @@ def test_several_runs_get_a_card_and_a_bar_each():
     panel = ui.paste_box(f"{LLAMA}\n\n{slow}")
     assert len(panel.wait(TIMEOUT_S)) == len(parse(f"{LLAMA}\n\n{slow}")) == 2
     assert panel.view.text.value.count("<section") == 2
-    assert "2 runs were read" in panel.view.text.value
+    assert "2 runs were read. All in all: decode-bound" in panel.view.text.value
     assert [len(x) for x in bars(panel).values()] == [2, 2]
 
 

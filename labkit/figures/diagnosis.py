@@ -19,6 +19,7 @@ PARTS = {
     "decode": ("#0072B2", ""),
     "overhead": (INK, "."),
 }
+OVER = {"fillmode": "overlay", "fgcolor": "white", "fgopacity": 0.4, "size": 10, "solidity": 0.15}
 ROW, FRAME = 34, 110  # pixels
 
 
@@ -32,7 +33,7 @@ def shares() -> go.Figure:
             x=NONE,
             y=NONE,
             orientation="h",
-            marker={"color": color, "pattern": {"shape": pattern}},
+            marker={"color": color, "pattern": {"shape": pattern, **OVER}},
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
@@ -41,7 +42,10 @@ def shares() -> go.Figure:
         figure.add_trace(bar)
     plain(figure, height=FRAME + ROW)
     figure.update_layout(
-        barmode="stack", bargap=0.25, legend={"traceorder": "normal"}, margin={"t": 40, "b": 40, "r": 40}
+        barmode="stack",
+        bargap=0.25,
+        legend={"traceorder": "normal"},
+        margin={"t": 40, "b": 40, "r": 40},
     )
     figure.update_xaxes(range=[0, 100], ticksuffix=" %", rangemode="tozero")
     figure.update_yaxes(type="category", autorange="reversed", ticksuffix=" ")

@@ -14,6 +14,7 @@ import ipywidgets as w
 from ..grading.free_text import Grade, grade
 from ..progress import Attempt, Book, now
 from ..scenarios import Scenario
+from .controls import WIDE
 from .diagnosis_text import card_html, caveat_html, feedback_html, points, solution_html
 
 HINT = "For instance: which part takes most of the time, how you see it, what would help."
@@ -26,19 +27,18 @@ class Exercise(w.VBox):
         self.book = book or Book()
         self.card, self.status, self.feedback = w.HTML(), w.HTML(), w.HTML()
         self.answer = w.Textarea(
+            description="Your diagnosis",
             placeholder=HINT,
             rows=4,
             continuous_update=False,
-            layout={"width": "100%", "max_width": "790px"},
-            tooltip="Your diagnosis, in your own words",
+            style=WIDE,
+            layout={"width": "100%", "max_width": "790px", "flex_flow": "column"},
         )
         self.check_button = button("Check my diagnosis", "check", self.check, "primary")
         self.again_button = button("Try again", "undo", self.try_again)
         self.reveal_button = button("Reveal", "eye", self.reveal)
         self.buttons = w.HBox([self.check_button, self.again_button, self.reveal_button])
-        label = w.HTML("<b>Your diagnosis</b>")
-        below = [self.buttons, self.status, self.feedback]
-        super().__init__([self.card, label, self.answer, *below])
+        super().__init__([self.card, self.answer, self.buttons, self.status, self.feedback])
         self.add_class("labkit-panel")
         self.show(scenario)
 

@@ -51,19 +51,19 @@ class PasteBox(Panel):
         self._above = ""
         self.box = w.Textarea(
             value=text,
+            description="Metrics of a server",
             placeholder="Paste a log, a benchmark's table or JSON, or write the figures in words",
             rows=8,
             continuous_update=False,
-            layout={"width": "100%"},
-            tooltip="Metrics of a server",
+            style=WIDE,
+            layout={"width": "100%", "flex_flow": "column"},
         )
         self.machine = _choice("Machine", "", {name: name for name in catalog.machines()})
         self.model = _choice("Model", "", {name: name for name in catalog.models()})
         self.bits = _choice("Weights", 0, {f"{bits} bit": bits for bits in (16, 8, 4)})
         self.view = VerdictView()
-        label = w.HTML("<b>Metrics of a server</b>")
         choices = w.HBox([self.machine, self.model, self.bits])
-        super().__init__([label, self.box, choices], [self.view])
+        super().__init__([self.box, choices], [self.view])
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -111,13 +111,10 @@ def together(verdict: Verdict, runs: int) -> str:
     """What several runs come to; nothing for one."""
     if runs == 1:
         return ""
-    cards = f"; the first {MOST_CARDS} have a card each" if runs > MOST_CARDS else ""
-    note = verdict.evidence[-1] if verdict.evidence else ""
-    sentence = (
-        f"{runs:,} runs were read{cards}. Taken together: {verdict.label}, limiter "
-        f"{verdict.limiter} ({verdict.about}: {note})."
-    )
-    return f"<p>{escape(sentence)}</p>"
+    cards = f" The first {MOST_CARDS} have a card each." if runs > MOST_CARDS else ""
+    said = f"All in all: {verdict.label}, limiter {verdict.limiter}."
+    note = f" ({verdict.evidence[-1]}.)" if verdict.evidence else ""
+    return f"<p>{escape(f'{runs:,} runs were read.{cards} {said}{note}')}</p>"
 
 
 def _choice(name: str, unsaid: str | int, options: dict) -> w.Dropdown:

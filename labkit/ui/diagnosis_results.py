@@ -13,7 +13,7 @@ import ipywidgets as w
 
 from .. import results
 from ..progress import Book
-from ..results import Results
+from ..results import Exercise, Results, passed
 from ..summary import Table
 from .diagnosis import button
 from .diagnosis_text import score_html
@@ -53,9 +53,9 @@ class ResultsReport(w.VBox):
         """Reads notebooks and progress anew."""
         book = self._book or Book()
         self.results = results.results(self.learner.value, self._folder, book.attempts)
-        passed = sum(exercise.status == "passed" for exercise in self.results.exercises)
-        self._say(f"{passed} of {len(self.results.exercises)} exercises passed")
-        self.text.value = score_html(self.results.levels, book.note) + _exercises(self.results)
+        done = self.results.exercises
+        self._say(f"{passed(done)} of {len(done)} exercises passed")
+        self.text.value = _lessons(self.results) + score_html(self.results.levels, book.note)
         self.export.ready = True
 
     def _write(self, kind: str) -> str:
@@ -66,10 +66,15 @@ class ResultsReport(w.VBox):
         self.status.value = f'<span role="status" aria-live="polite">{escape(text)}</span>'
 
 
-def _exercises(report: Results) -> str:
+def _lessons(report: Results) -> str:
+    """A line for each lesson; the exports have one for each exercise."""
     if not report.exercises:
-        return "<p>No lesson with saved results lies in this folder.</p>"
+        return "<p>No lesson lies in this folder.</p>"
+    lessons: dict[str, list[Exercise]] = {}
+    for exercise in report.exercises:
+        lessons.setdefault(exercise.lesson, []).append(exercise)
     rows = tuple(
-        (f"{e.lesson}: {e.name}", e.status, results.minute(e.saved_at)) for e in report.exercises
+        (name, f"{passed(own)} of {len(own)}", results.minute(own[0].saved_at))
+        for name, own in lessons.items()
     )
-    return Table(("exercise", "result", "notebook saved, UTC"), rows).html()
+    return Table(("lesson", "exercises passed", "saved, UTC"), rows).html()

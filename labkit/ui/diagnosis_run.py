@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 
 import ipywidgets as w
 
@@ -20,7 +21,6 @@ from ..records.verdict import Verdict
 from ..records.workload import Workload
 from ..roofline.whatif import Observed, observed
 from .controls import WIDE
-from .diagnosis_text import items
 from .diagnosis_verdict import Finding, VerdictView
 from .panel import Panel
 from .whatif import WhatIf
@@ -66,7 +66,7 @@ class OwnRun(Panel):
     def work(self, request: RunRequest) -> Iterator[float]:
         self._trace = self.verdict = None
         if request.text is not None:
-            self.offered = tuple(records.parse(request.text))
+            self.offered = saved_run(request.text)
             self._offer()
             yield 0.5
         if not self.offered:
@@ -79,7 +79,7 @@ class OwnRun(Panel):
 
     def draw(self) -> None:
         found = (Finding(self.verdict),) if self.verdict else ()
-        self.view.show(found, items([summary.heading(self._trace)]) if found else "")
+        self.view.show(found, _paragraph(summary.heading(self._trace)) if found else "")
         self._tell_what_if()
 
     # ---- inside ----------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class OwnRun(Panel):
                 self.what_if.show(observed(self._trace, self._roofs_of(self._trace)))
         except ValueError as error:
             reason = f"No what-if for this run: {error}."
-        self.note.value = items([reason]) if reason else ""
+        self.note.value = _paragraph(reason) if reason else ""
         self.what_if.layout.display = "" if self._trace and not reason else "none"
 
     def _roofs_of(self, trace: Trace) -> Roofs | None:
@@ -113,6 +113,18 @@ class OwnRun(Panel):
             self._text = content.decode("utf-8", errors="replace")
             self.run()
             self._text = None
+
+
+def saved_run(text: str) -> tuple[Trace, ...]:
+    """The traces of a file. Raises ValueError, with the remedy, for another file."""
+    try:
+        return tuple(records.parse(text))
+    except records.BrokenFile as error:
+        raise ValueError(f"{error}. Load what a race or another run of tokens exported.") from error
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
 
 
 def _placeholder() -> Observed:

@@ -66,7 +66,7 @@ def _quote(quote: Quote) -> str:
 
 
 def points(grade: Grade) -> str:
-    return f"{grade.verdict}, {grade.points} of {FULL} points"
+    return f"{grade.verdict.capitalize()}, {grade.points} of {FULL} points"
 
 
 def caveat_html(scenario: Scenario) -> str:
