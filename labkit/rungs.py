@@ -103,7 +103,7 @@ def fused(shape: ModelShape, one: GuessPass, dtype: str, slots: int) -> Cost:
 KINDS = (
     Kind(
         "naive",
-        "nothing: every token reads the whole text again",
+        "nothing yet",
         "a pass over all positions for each token",
         partial(plain, generate.naive),
         all_again,

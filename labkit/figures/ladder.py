@@ -29,13 +29,13 @@ def ladder() -> go.Figure:
             hovertemplate="%{y}: at most %{x:.3s} tokens/s<extra>roof</extra>",
         )
     )
-    plain(figure, height=430)
+    plain(figure, height=440)
     figure.update_layout(
         {"title.text": "nothing measured yet"},
         barmode="group",
         bargap=0.3,
-        legend={"y": -0.16, "yanchor": "top", "x": 0, "xanchor": "left", "traceorder": "normal"},
-        margin={"l": 110, "b": 90},
+        legend={"y": -0.22, "yanchor": "top", "x": 0, "xanchor": "left", "traceorder": "normal"},
+        margin={"l": 110, "b": 104},
     )
     figure.update_xaxes(title_text="tokens/s", rangemode="tozero")
     figure.update_yaxes(type="category")

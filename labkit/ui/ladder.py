@@ -85,7 +85,7 @@ class LadderPanel(Panel):
             w.HBox([self.task, self.tokens, self.rounds]),
             w.HBox([w.Label("Rungs"), *self.boxes], layout={"flex_flow": "row wrap"}),
         ]
-        super().__init__(controls, [self.figure, self.text, self.export])
+        super().__init__(controls, [self.figure.framed(), self.text, self.export])
 
     def read(self) -> LadderRequest:
         names = tuple(box.description for box in self.boxes if box.value)
@@ -98,7 +98,6 @@ class LadderPanel(Panel):
         roofs = roofs_on(str(loaded.device), self._given_roofs)
         climb = Climb(request, loaded, roofs)
         self.on_load("getting the first rung ready", None)
-        self.figure.fit_width()
         for share in climb.steps():
             self._climb = climb
             yield share

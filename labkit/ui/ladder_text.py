@@ -14,9 +14,8 @@ from ..records.ladder import Ladder, Rung
 from ..records.speculation import Guessed
 from ..summary import Table
 
-HEADER = ("rung", "a token", "tokens/s", "bytes a token", "roof", "of the roof")
-HEADER += ("predicted", "off by", "output")
-CHANGES = ("rung", "what it changes", "what it costs")
+HEADER = ("rung", "a token", "predicted", "off by", "bytes a token", "tokens/s", "roof")
+HEADER += ("of it", "output")
 
 
 def ladder_told(climbed: Ladder) -> str:
@@ -29,8 +28,13 @@ def ladder_told(climbed: Ladder) -> str:
     html += [
         f"<p>{escape(rung.name)}: skipped, since {escape(rung.skipped)}</p>" for rung in skipped
     ]
-    changes = tuple((rung.name, rung.changed, rung.costs) for rung in climbed.rungs)
-    return "".join([*html, Table(CHANGES, changes).html()])
+    return "".join([*html, "<ul>", *map(_described, climbed.rungs), "</ul>"])
+
+
+def _described(rung: Rung) -> str:
+    note = f" {rung.note}." if rung.note else ""
+    text = f"{rung.changed}. Costs: {rung.costs}.{note}"
+    return f"<li><b>{escape(rung.name)}</b>: {escape(text)}</li>"
 
 
 def ladder_sentence(climbed: Ladder) -> str:
@@ -50,16 +54,16 @@ def ladder_sentence(climbed: Ladder) -> str:
 
 def _row(climbed: Ladder, rung: Rung) -> tuple[str, ...]:
     share = rung.share_of_roof(climbed.roofs)
-    off = rung.off_by
+    off, roof = rung.off_by, rung.roof_tokens_per_s(climbed.roofs)
     return (
         rung.name,
         summary.ms(rung.token_s),
-        summary.digits(rung.tokens_per_s),
-        summary.gb(rung.token_bytes),
-        summary.rate(rung.roof_tokens_per_s(climbed.roofs)),
-        "unknown" if share is None else f"{share:.0%}",
         summary.ms(rung.predicted_s),
         "unknown" if off is None else f"{off:+.0%}",
+        summary.gb(rung.token_bytes),
+        summary.digits(rung.tokens_per_s),
+        "unknown" if roof is None else summary.digits(roof),
+        "unknown" if share is None else f"{share:.0%}",
         output(climbed, rung),
     )
 

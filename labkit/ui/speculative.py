@@ -54,7 +54,7 @@ class Guessing(Panel):
         self.figure, self.text = LiveFigure(figures.guessing()), w.HTML()
         self.export = Export("guessing", self._write)
         controls = [self._model, w.HBox([self.draft, self.other, self.tokens, self.rounds])]
-        super().__init__(controls, [self.figure, self.text, self.export])
+        super().__init__(controls, [self.figure.framed(), self.text, self.export])
         self.draft.observe(self._refresh, "value")
         self._refresh()
 
@@ -78,7 +78,6 @@ class Guessing(Panel):
     def work(self, requests: list[GuessRequest]) -> Iterator[float]:
         loaded = self._model.load(self._worker, self.on_load)
         self.roofs = roofs_on(str(loaded.device), self._given_roofs)
-        self.figure.fit_width()
         found: list[Guessed] = []
         total = len(self._at_most) * sum(request.rounds for request in requests)
         for request in requests:
