@@ -17,6 +17,7 @@ from ..records.estimate import Cost
 from ..records.passes import Timing
 from .passes import (
     MEASURED,
+    NUMBER,
     PREDICTED,
     mark,
     measured_line,
@@ -152,7 +153,7 @@ def _ridge(view: DecodeView) -> Curve:
     times = [*(s * 1e3 for s in view.together.predicted_s), *median_ms(view.together.timings)]
     if view.ridge is None or not times:
         return points("ridge", [], [])
-    text = ["", f"ridge,<br>predicted:<br>{view.ridge:.0f} tokens"]
+    text = ["", f"&nbsp;ridge,<br>&nbsp;predicted:<br>&nbsp;{view.ridge:.0f} tokens"]
     return points("ridge", [view.ridge] * 2, [max(times), min(times)], text)
 
 
@@ -175,7 +176,7 @@ def _part(part: str, color: str) -> go.Bar:
         meta=part,
         name=part,
         marker_color=color,
-        hovertemplate=f"context %{{x}}: %{{y:.3s}} MB<extra>{part}</extra>",
+        hovertemplate=f"context %{{x}}: %{{y:{NUMBER}}} MB<extra>{part}</extra>",
     )
 
 
@@ -191,5 +192,5 @@ def _format_bars(name: str, color: str, pattern: str) -> go.Bar:
         marker={"color": color, "pattern": {"shape": pattern}},
         textposition="outside",
         cliponaxis=False,
-        hovertemplate=f"%{{x}}: %{{y:.3s}} ms<extra>{kind}</extra>",
+        hovertemplate=f"%{{x}}: %{{y:{NUMBER}}} ms<extra>{kind}</extra>",
     )

@@ -15,6 +15,12 @@ from .style import INK, Curve
 
 MEASURED, PREDICTED = "#0072B2", "#D55E00"  # Okabe-Ito
 NOTHING = np.empty(0)
+NUMBER = ",.3~r"  # three digits: 0.512, 1,290
+
+
+def shown(unit: str) -> str:
+    """How Plotly writes a number of that unit; FLOPs with a letter for the power of ten."""
+    return ".3s" if unit.startswith("FLOP") else NUMBER
 
 
 def points(name: str, x: Sequence[float], y: Sequence[float], text: Sequence[str] = ()) -> Curve:
@@ -53,7 +59,7 @@ def measured_line(name: str, unit: str, legend: str | None = None) -> go.Scatter
         mode="lines+markers",
         line={"color": MEASURED, "width": 2},
         marker={"size": 7},
-        hovertemplate=f"%{{text}}: %{{y:.3s}} {unit}<extra>measured</extra>",
+        hovertemplate=f"%{{text}}: %{{y:{shown(unit)}}} {unit}<extra>measured</extra>",
     )
 
 
@@ -82,7 +88,7 @@ def predicted_line(name: str, unit: str, legend: str | None = None) -> go.Scatte
         visible=False,
         mode="lines",
         line={"color": PREDICTED, "width": 1.5, "dash": "dash"},
-        hovertemplate=f"%{{x:.3s}}: %{{y:.3s}} {unit}<extra>predicted</extra>",
+        hovertemplate=f"%{{x:{NUMBER}}}: %{{y:{shown(unit)}}} {unit}<extra>predicted</extra>",
     )
 
 

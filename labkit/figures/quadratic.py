@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ..records.sweep import PowerLaw, Sweep
+from .passes import shown
 from .style import INK, STYLE, Curve, plain
 from .sweeps import NONE, doubling_axis, log_axes, room_for_legend, sweep_curves, sweep_lines, where
 
@@ -97,7 +98,7 @@ def _computed(meta: str, name: str, color: str, dash: str, unit: str) -> go.Scat
         y=NONE,
         mode="lines",
         line={"color": color, "dash": dash, "width": 2.5},
-        hovertemplate=f"%{{x:.4s}}: %{{y:.3s}} {unit}<extra>{name}</extra>",
+        hovertemplate=f"%{{x:,}}: %{{y:{shown(unit)}}} {unit}<extra>{name}</extra>",
     )
 
 

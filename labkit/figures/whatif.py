@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from .passes import MEASURED, PREDICTED
+from .passes import MEASURED, NUMBER, PREDICTED
 from .style import Curve, plain
 
 TITLES = ("time to first token (TTFT), ms", "time per later token (TPOT), ms")
@@ -74,5 +74,5 @@ def _bars(metric: str, kind: str, color: str, pattern: str, legend: bool) -> go.
         marker={"color": color, "pattern": {"shape": pattern}},
         textposition="outside",
         cliponaxis=False,
-        hovertemplate=f"%{{y}}: %{{x:,.3s}} ms<extra>{kind}</extra>",
+        hovertemplate=f"%{{y}}: %{{x:{NUMBER}}} ms<extra>{kind}</extra>",
     )
