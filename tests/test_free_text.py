@@ -1,7 +1,10 @@
-"""The grader of free text: labelled answers, what must not change a verdict, and what it says.
+"""The grader of free text: labelled answers, what must not change a verdict, and what it claims.
 
-`answers-dev.jsonl` is the given corpus of 90. `answers-more.jsonl` are 609 of our own of the same
-kinds, each labelled before the grader had seen it; the grader was then improved with them.
+`answers-dev.jsonl` is the given corpus of 90. `answers-more.jsonl` and `answers-fresh.jsonl` are
+1,700 of our own of the same kinds, each labelled before the grader had seen it; the grader was then
+improved with them, so the rates below are for what it has seen. `claims-in-words.jsonl` says each
+claim in many words. What the grader says back, and its parts, are tested in
+`test_free_text_parts.py`.
 """
 
 from __future__ import annotations
@@ -9,17 +12,11 @@ from __future__ import annotations
 import json
 import random
 import re
-import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from labkit.grading.free_text import grade
-from labkit.grading.free_text.arithmetic import sums
-from labkit.grading.free_text.vocabulary import slips, vocabulary
-from labkit.grading.free_text.words import visible, words
+from labkit.grading import grade
 from labkit.scenarios import Truth
 
 CASES = Path(__file__).parent / "cases"
@@ -35,6 +32,7 @@ TRUTHS = {
     "S7": Truth("load", "model-loading", ("keep-warm",)),
 }
 S1 = TRUTHS["S1"]
+CORPORA = ["answers-dev.jsonl", "answers-more.jsonl", "answers-fresh.jsonl"]
 
 
 def corpus(name: str) -> list[dict]:
@@ -71,13 +69,28 @@ def test_claims_of_the_labelled_answers_are_found():
     assert same >= 80
 
 
-def test_our_own_answers_of_the_same_kinds_get_their_verdict():
-    cases = corpus("answers-more.jsonl")
+@pytest.mark.parametrize("name", CORPORA[1:])
+def test_98_of_100_of_our_own_answers_of_the_same_kinds_get_their_verdict(name):
+    cases = corpus(name)
     wrong = [case["id"] for case in cases if verdict_of(case) != case["verdict"]]
     assert len(wrong) <= 0.02 * len(cases), wrong
 
 
-@pytest.mark.parametrize("name", ["answers-dev.jsonl", "answers-more.jsonl"])
+def test_each_claim_is_found_in_97_of_100_ways_to_say_it():
+    missed, total = [], 0
+    for group in corpus("claims-in-words.jsonl"):
+        kind, name = group["kind"], group["name"]
+        total += len(group["texts"])
+        missed += [text for text in group["texts"] if name not in said(text, kind)]
+    assert len(missed) <= 0.03 * total, missed
+
+
+def said(text: str, kind: str) -> tuple[str, ...]:
+    found = grade(text, S1)
+    return {"phase": found.phases, "limiter": found.limiters, "remedy": found.remedies}[kind]
+
+
+@pytest.mark.parametrize("name", CORPORA)
 def test_keyword_lists_and_orders_to_the_grader_never_pass(name):
     tricks = ("keyword-stuffing", "grader-instructions")
     cases = [case for case in corpus(name) if case["kind"] in tricks]
@@ -124,7 +137,7 @@ SAME = {
 
 @pytest.mark.parametrize("change", SAME)
 def test_manner_of_writing_does_not_change_the_verdict(change):
-    cases = corpus("answers-dev.jsonl") + corpus("answers-more.jsonl")
+    cases = corpus("answers-dev.jsonl") + corpus("answers-more.jsonl")[::4]
     right = [case for case in cases if verdict_of(case) == case["verdict"]]
     moved = [c["id"] for c in right if verdict_of(c, SAME[change](c["text"])) != c["verdict"]]
     assert len(moved) <= 0.015 * len(right), moved
@@ -228,143 +241,3 @@ def test_a_wrong_remedy_beside_a_right_one_does_no_harm():
 def test_hardware_is_not_the_only_remedy_accepted():
     text = "Decode is memory bandwidth bound. Ask for shorter answers."
     assert grade(text, S1).verdict == "correct"
-
-
-# ---- what comes back -----------------------------------------------------------------------------
-
-
-def test_points_are_phase_limiter_and_remedy():
-    texts = [
-        "Decode.",
-        "Decode, bandwidth bound.",
-        "Decode, bandwidth bound. Use int4.",
-        "Prefill.",
-    ]
-    assert [grade(text, S1).points for text in texts] == [1, 2, 3, 0]
-
-
-def test_quotes_are_the_learners_own_words():
-    text = "<b>Decode</b> is slow (500&nbsp;ms): it waits for memory reads. Use a q4 model."
-    found = grade(text, S1)
-    shown = visible(text)
-    assert found.verdict == "correct"
-    assert {claim.kind for claim in found.claims} >= {"phase", "limiter", "remedy", "evidence"}
-    assert all(shown[claim.start : claim.end] == claim.words for claim in found.claims)
-
-
-def test_capacity_taken_for_bandwidth_is_explained():
-    said = grade("Decode is slow because the card has too little VRAM.", S1).reason
-    assert "Capacity is not bandwidth" in said
-
-
-def test_throughput_taken_for_latency_is_explained():
-    said = grade("Decode is bandwidth bound. Add replicas.", S1).reason
-    assert "raise throughput" in said
-
-
-def test_feedback_on_a_partial_answer_does_not_give_the_rest_away():
-    truth = Truth(*DECODE, FASTER, why="the arithmetic")
-    assert "memory-bandwidth" not in grade("It's decode.", truth).reason
-    assert "the arithmetic" not in grade("It's decode.", truth).reason
-    assert "the arithmetic" in grade("Decode is bandwidth bound, use int4.", truth).reason
-
-
-def test_a_wrong_sum_is_named_with_its_result():
-    said = grade("900 x 95 ms = 20 s, so it's decode.", S1).reason
-    assert "900 x 95 ms = 20 s" in said
-    assert "85.5" in said
-
-
-def test_statuses_are_those_of_every_check():
-    texts = ["", "Prefill.", "Decode is bandwidth bound, use int4."]
-    assert [grade(text, S1).status for text in texts] == ["not yet", "wrong", "passed"]
-    assert grade(texts[2], S1).passed
-
-
-def test_an_answer_that_is_no_text_counts_as_empty():
-    assert grade(..., S1).verdict == grade(None, S1).verdict == "unclear"
-
-
-def test_what_a_learner_typed_is_shown_escaped():
-    text = 'It\'s decode & "bandwidth" limits <decode>. 2 x 2 = 5 <script>alert(1)</script>'
-    page = grade(text, S1)._repr_html_()
-    assert "<script" not in page
-    assert "alert" not in page
-
-
-def test_only_the_beginning_of_a_very_long_answer_is_read():
-    found = grade("x " * 6000 + "It's decode.", S1)
-    assert found.phases == ()
-    assert "beginning" in found.reason
-
-
-def test_every_verdict_explains_itself():
-    for case in corpus("answers-dev.jsonl"):
-        assert grade(case["text"], TRUTHS[case["scenario"]]).feedback
-
-
-# ---- parts ---------------------------------------------------------------------------------------
-
-
-def test_sums_are_done_again_with_their_units():
-    found = sums("16 GB / 0.5 s = 32 GB/s, 900 x 95 ms = 85 s, 14 s / 24k = 9 ms")
-    assert [one.right for one in found] == [True, True, False]
-
-
-def test_a_sum_with_a_forgotten_unit_is_left_alone():
-    assert sums("16 / 900 = 18 s") == []
-
-
-def test_what_a_page_would_not_show_is_not_read():
-    text = "a<script>decode</script><!-- decode --><img alt='decode'>b"
-    assert [word.text for word in words(visible(text))] == ["a", "b"]
-
-
-def test_contractions_and_accents_are_folded():
-    found = [word.text for word in words("It isn't Génération, can't it?")]
-    assert found == ["it", "is", "not", "generation", ",", "can", "not", "it", "?"]
-
-
-def test_typos_are_counted_by_letters():
-    assert slips("bandwith", "bandwidth") == slips("wieghts", "weights") == 1
-    assert slips("prefill", "decode") > 3
-
-
-def test_ordinary_words_are_not_taken_for_typos():
-    table = vocabulary()
-    pairs = [("found", "bound"), ("later", "layer"), ("master", "faster"), ("score", "cores")]
-    assert all(not table.elements_of(a) & table.elements_of(b) for a, b in pairs)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.text(max_size=300))
-def test_no_text_makes_it_raise(text):
-    assert grade(text, S1) == grade(text, S1)
-
-
-LINES = [case["text"] for case in corpus("answers-dev.jsonl")]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from(LINES), max_size=6), st.sampled_from(sorted(TRUTHS)))
-def test_no_mixture_of_answers_makes_it_raise(lines, scenario):
-    assert grade(" ".join(lines), TRUTHS[scenario]).verdict
-
-
-@pytest.mark.parametrize(
-    "piece", ["decode. ", "not ", "if decode, ", "<", "no, ", "1 x 1 = ", "解"]
-)
-def test_time_grows_no_faster_than_the_text(piece):
-    """Twice the text takes about twice the time: a square would take four times."""
-
-    def seconds(length: int) -> float:
-        text = piece * (length // len(piece))
-        took = []
-        for _ in range(3):
-            start = time.process_time()
-            grade(text, S1)
-            took.append(time.process_time() - start)
-        return min(took)
-
-    seconds(100)  # reads the table
-    assert seconds(8000) < 3.5 * seconds(4000) + 0.01

@@ -5,6 +5,7 @@ blank, or "wrong" with the likely misconception. None of them raises for whateve
 `answers` says how answers are judged, each `lesson_…` module what is right and what is confused.
 """
 
+from .free_text import grade
 from .lesson_00 import (
     answer_s,
     bits_per_weight,
@@ -110,6 +111,7 @@ __all__ = [
     "forward_passes",
     "gain",
     "gib",
+    "grade",
     "hidden_wait",
     "in_flight",
     "int8_step_s",

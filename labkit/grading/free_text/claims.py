@@ -50,6 +50,9 @@ class Claim:
     def holds(self) -> bool:
         return self.stance == "asserted"
 
+    def shares_words(self, other: Claim) -> bool:
+        return self.start < other.end and other.start < self.end
+
 
 def claims(scenes: list[Scene], text: str) -> list[Claim]:
     """All claims in the order in which they are made. `text` is what the words stand in."""

@@ -6,6 +6,8 @@ shown once the verdict is correct.
 
 from __future__ import annotations
 
+import re
+
 from ...scenarios.truth import Truth
 from .arithmetic import Sum
 from .verdict import Reading
@@ -34,6 +36,16 @@ LIMITERS = {
     "model-loading": "Loading is paid once, before the first token of the first request.",
     "undetermined": "The limiter can be told here: which resource does the slow part use most?",
 }
+MEMORY = re.compile(r"ram|m[eé]m|gb|gig|speicher|fit|存", re.I)  # capacity in the sense of size
+# How a name of the vocabulary is written where its hyphens alone would read oddly.
+NAMES = {
+    "queue": "the queue",
+    "load": "loading the model",
+    "insufficient-data": "a lack of figures",
+    "capacity-or-scheduling": "capacity",
+    "host-overhead": "the host",
+    "undetermined": "unknown",
+}
 CAPACITY_FOR_BANDWIDTH = (
     "Capacity is not bandwidth: GB say how much the memory holds, GB/s how fast it is read. "
     "A larger memory at the same speed gives the same tokens per second."
@@ -58,6 +70,10 @@ ASK = {
     "capacity? Say which, and from what you conclude it.",
     "remedy": "A change that would help is missing; it need not be hardware.",
 }
+ASK_WITHOUT_DATA = {
+    "limiter": "Does the same hold for what limits it? Say whether that can be told.",
+    "remedy": "Say what you would measure or ask for first.",
+}
 TRICKS = {
     "orders": "Orders to the grader are not read. Tell in your own words what is slow, and why.",
     "list": "A list of terms is no diagnosis. Say in a sentence what is slow, and why.",
@@ -79,21 +95,22 @@ def sentences(reading: Reading, truth: Truth, verdict: str, checked: list[Sum]) 
 
 def _phase(reading: Reading, truth: Truth, verdict: str) -> list[str]:
     if verdict == "unclear":
-        known = [f"You name {name}." for name in (*reading.limiters, *reading.remedies)]
-        return [*known, ASK["phase"]]
+        names = [_name(name) for name in (*reading.limiters, *reading.remedies)]
+        return [*([f"You name {' and '.join(names)}."] if names else []), ASK["phase"]]
     first = reading.main[0]
     if verdict == "contradictory":
         return [f"{_conflict(reading)} Decide on one: what takes most of the time?"]
     if verdict == "incorrect":
-        return [f"{_quote(first.quote)}: it is not {first.name}. {SIGNS[first.name]}"]
-    return [f"{_quote(first.quote)}: right, the phase is {truth.phase}."]
+        return [f"{_quote(first.quote)}: that is not where the time goes. {SIGNS[first.name]}"]
+    lacking = truth.phase == "insufficient-data"
+    right = "these figures can't tell" if lacking else "that is the phase"
+    return [f"{_quote(first.quote)}: right, {right}."]
 
 
 def _conflict(reading: Reading) -> str:
     if reading.denial:
-        return (
-            f"You name {reading.denial.name} as the trouble, and elsewhere you say that it isn't."
-        )
+        name = _name(reading.denial.name)
+        return f"You name {name} as the trouble, and elsewhere you say that it isn't."
     quotes = " and ".join(_quote(claim.quote) for claim in reading.main)
     return f"You name more than one phase: {quotes}."
 
@@ -101,27 +118,41 @@ def _conflict(reading: Reading) -> str:
 def _limiter(reading: Reading, truth: Truth) -> list[str]:
     if truth.limiter in reading.limiters:
         claim = reading.claim("limiter", truth.limiter)
-        quote = f"{_quote(claim.quote)}: right, " if claim else "Right, "
-        return [f"{quote}the limiter is {truth.limiter}."]
+        if claim is None or claim.quote == reading.main[0].quote:
+            return ["That answers what limits it, too."]
+        return [f"{_quote(claim.quote)}: right, that is what limits it."]
     if not reading.limiters:
-        return [ASK["limiter"]]
+        return [_ask("limiter", truth)]
     wrong = reading.limiters[0]
-    if (wrong, truth.limiter) == ("capacity-or-scheduling", "memory-bandwidth"):
+    size = reading.claim("limiter", "capacity-or-scheduling")
+    if truth.limiter == "memory-bandwidth" and size and MEMORY.search(size.quote):
         return [CAPACITY_FOR_BANDWIDTH]
-    return [f"The limiter is not {wrong}. {LIMITERS[wrong]}"]
+    return [f"The limiter is not {_name(wrong)}. {LIMITERS[wrong]}"]
 
 
 def _remedies(reading: Reading, truth: Truth) -> list[str]:
-    said = []
-    for claim in reading.remedy_claims:
-        helps = claim.name in truth.remedies
-        reason = "would help." if helps else f"would not help here. {REMEDIES[claim.name]}"
-        said.append(f"{_quote(claim.quote)} {reason}")
-    return said or [ASK["remedy"]]
+    """Helpful ones first. Words that were read in two ways are judged by the helpful one."""
+    helpful = [claim for claim in reading.remedy_claims if claim.name in truth.remedies]
+    others = [
+        claim
+        for claim in reading.remedy_claims
+        if claim not in helpful and not any(claim.shares_words(one) for one in helpful)
+    ]
+    said = [f"{_quote(claim.quote)} would help." for claim in helpful]
+    said += [f"{_quote(one.quote)} would not help here. {REMEDIES[one.name]}" for one in others]
+    return said or [_ask("remedy", truth)]
+
+
+def _ask(part: str, truth: Truth) -> str:
+    return (ASK_WITHOUT_DATA if truth.phase == "insufficient-data" else ASK)[part]
 
 
 def _wrong_sum(one: Sum) -> str:
     return f"{_quote(one.quote)}: check that sum; it gives about {one.result:.3g}."
+
+
+def _name(name: str) -> str:
+    return NAMES.get(name, name.replace("-", " "))
 
 
 def _quote(text: str) -> str:
