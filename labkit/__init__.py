@@ -5,7 +5,10 @@
     catalog     shapes of models and data of machines, from data/
     models      loads a model, or builds one from its shape; says what fits
     generate    naive, cached, preallocated: iterators of tokens, without a clock
+    speculative guesses that one pass checks: the same tokens from fewer passes
     measure     the clock: warm-up, synchronising, one Step for each token
+    ladder      the same text in faster and faster ways, each against its own roof
+    attention   attention back ends side by side: time and memory
     batching    many requests at once: static batches, continuous, transformers' own
     figures     records to Plotly figures
     reports     pasted output of real tools, read
