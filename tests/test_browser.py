@@ -150,6 +150,20 @@ def test_bad_input_is_said_in_the_panel(page):
     wait_until_it_says(page, "at least 1", panel=1)
 
 
+
+def test_the_ladder_is_climbed_rung_by_rung(page):
+    last = page.locator(".jp-CodeCell").last
+    last.locator(".cm-content").fill('ui.ladder("toy", new_tokens=6)')
+    page.keyboard.press("Control+Enter")
+    climb = page.get_by_role("button", name="Climb")
+    panel = page.locator(".labkit-panel", has=climb)
+    climb.click()
+    panel.get_by_text("speculative: guesses from the text").wait_for()  # the last rung is told
+    panel.get_by_role("button", name="Stop", disabled=True).wait_for()
+    assert panel.locator(".js-plotly-plot .yaxislayer-above .ytick").count() == 5
+    last.locator(".cm-content").fill("6 * 7")
+
+
 def test_a_paste_gets_its_card_and_its_tags_stay_text(page):
     last = page.locator(".jp-CodeCell").last
     last.locator(".cm-content").fill("ui.paste_box()")
@@ -164,17 +178,4 @@ def test_a_paste_gets_its_card_and_its_tags_stay_text(page):
     panel.get_by_label("Metrics of a server").fill("lorem ipsum")
     panel.get_by_role("button", name="Diagnose").click()
     panel.get_by_role("alert").get_by_text("was recognised").wait_for()
-    last.locator(".cm-content").fill("6 * 7")
-
-
-def test_the_ladder_is_climbed_rung_by_rung(page):
-    last = page.locator(".jp-CodeCell").last
-    last.locator(".cm-content").fill('ui.ladder("toy", new_tokens=6)')
-    page.keyboard.press("Control+Enter")
-    climb = page.get_by_role("button", name="Climb")
-    panel = page.locator(".labkit-panel", has=climb)
-    climb.click()
-    panel.get_by_text("speculative: guesses from the text").wait_for()  # the last rung is told
-    panel.get_by_role("button", name="Stop", disabled=True).wait_for()
-    assert panel.locator(".js-plotly-plot .yaxislayer-above .ytick").count() == 5
     last.locator(".cm-content").fill("6 * 7")

@@ -57,7 +57,7 @@ class WhatIf(w.VBox):
         self.text = w.HTML()
         first = w.HBox([self.machine, self.dtype, self.host_ms])
         second = w.HBox([self.prompt_tokens, self.new_tokens, self.batch])
-        super().__init__([first, second, self.figure, self.text])
+        super().__init__([first, second, self.figure.framed(), self.text])
         self.add_class("labkit-panel")
         for control in (*first.children, *second.children):
             control.observe(self._refresh, "value")
@@ -96,7 +96,6 @@ class WhatIf(w.VBox):
         try:
             work, roofs = self.work, self.roofs
             self._show(work, roofs)
-            self.figure.fit_width()
         except ValueError as error:
             self.text.value = (
                 f'<p role="alert" style="border-left:4px solid {BAD};padding-left:8px">'
