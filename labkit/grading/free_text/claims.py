@@ -120,6 +120,8 @@ def _phase_stance(content: Mention, scene: Scene) -> str:
         return "unsaid" if reported(content, scene) or asked(content, scene) else "asserted"
     if unsaid(content, scene) or _alternative(content, scene) or _reason(content, scene):
         return "unsaid"
+    if scene.text(scene.clause.first) == "do" and scene.text(scene.clause.first + 1) == "not":
+        return "unsaid"  # an order: "don't let it unload"
     denied = negated(content, scene)
     plain = not denied and not scene.has("slow", "short", "fine", "fast")
     if plain and (verdict := remark(scene)):

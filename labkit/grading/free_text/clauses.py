@@ -15,6 +15,7 @@ from .words import MARKS, Word
 # Nobody writes longer ones on purpose; without a bound, time would grow with their square.
 LONGEST_CLAUSE = 40  # words
 LONGEST_SENTENCE = 24  # clauses
+PRONOUNS = ("it", "they", "that", "this")
 HAN_TURNS = ("但 是", "但", "而 不 是", "不 过", "却")
 HAN_JOINS = ("因 为", "所 以", "因 此", "而 且", "并 且")
 
@@ -45,14 +46,15 @@ def clauses(words: list[Word]) -> list[Clause]:
         cut = _cut(words, place, text) or ("clause" if place - first >= LONGEST_CLAUSE else None)
         if cut is None:
             continue
-        if place > first:
+        tag = parts > 0 and _is_tag(words[first:place], text)
+        if place > first and not tag:
             _append(found, Clause(first, place, opener, sentence, segment), words)
             parts += 1
         first, opener = place + (text in MARKS), text
         ends = cut == "sentence" or parts >= LONGEST_SENTENCE
         segment += ends or cut == "turn"
         if ends:
-            _mark_asking(found, sentence, text == "?")
+            _mark_asking(found, sentence, text == "?" and not tag)
             sentence, parts = sentence + 1, 0
     return found
 
@@ -65,6 +67,12 @@ def _append(found: list[Clause], clause: Clause, words: list[Word]) -> None:
         clause = replace(found[-2] if aside else found[-1], end=clause.end)
         del found[-2 if aside else -1 :]
     found.append(clause)
+
+
+def _is_tag(words: list[Word], text: str) -> bool:
+    """Whether it is a last clause like "isn't it?", which asks and denies nothing."""
+    last = [word.text for word in words]
+    return text == "?" and len(last) == 3 and last[1] == "not" and last[2] in PRONOUNS
 
 
 def _mark_asking(found: list[Clause], sentence: int, asks: bool) -> None:

@@ -148,9 +148,11 @@ def scenes(
             before.after = scene
         home.update(dict.fromkeys(range(scene.clause.first, scene.clause.end), scene))
     for content in contents:
-        home[content.first].contents.append(content)
+        if content.first in home:  # what stands in a tag ("isn't it?") has no clause
+            home[content.first].contents.append(content)
     for cue in _heard(contents, cues):
-        home[cue.first].cues.setdefault(cue.kind, []).append(cue)
+        if cue.first in home:
+            home[cue.first].cues.setdefault(cue.kind, []).append(cue)
     return made
 
 

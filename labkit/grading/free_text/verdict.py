@@ -74,7 +74,7 @@ def _standing(found: list[Claim], scenes: list[Scene]) -> list[Claim]:
     places = _retractions(scenes)
     since: dict[str, int] = {}
     for claim in reversed(found):
-        if claim.holds and claim.kind not in since:
+        if claim.stance in ("asserted", "mentioned") and claim.kind not in since:
             since[claim.kind] = max((p for p in places if p < claim.first), default=-1)
     return [claim for claim in found if claim.first > since.get(claim.kind, -1)]
 

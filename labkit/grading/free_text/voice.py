@@ -67,7 +67,8 @@ def _supposed(content: Mention, scene: Scene) -> bool:
     """Behind "if"; or anywhere in what is contrary to fact: "it would be prefill if …"."""
     before = scene.previous()
     opener = before.clause.opener if before and scene.clause.opener == "and" else ""
-    if {scene.clause.opener, opener} & REASONS and not scene.has("if", "would"):
+    stated = {scene.clause.opener, opener} & REASONS or scene.has("shows")
+    if stated and not scene.has("if", "would"):
         return False
     condition, would = scene.segment.condition, scene.segment.would
     if content.kind in ("remedy", "weak"):
