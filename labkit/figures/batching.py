@@ -53,15 +53,17 @@ def slots() -> go.Figure:
         for part, look in PARTS.items():
             figure.add_trace(_bars(policy, part, *look, legend=row == 1), row, 1)
         figure.add_trace(_numbers(policy), row, 1)
-        figure.update_yaxes(title="slot", dtick=1, zeroline=False, showgrid=False, row=row, col=1)
+        figure.update_yaxes(
+            title_text="slot", dtick=1, zeroline=False, showgrid=False, row=row, col=1
+        )
     for policy in (*POLICIES, "allocated"):
         figure.add_trace(_cache_line(policy), 3, 1)
-    plain(figure, height=560)
-    figure.update_yaxes(title="MB", rangemode="tozero", row=3, col=1)
-    figure.update_xaxes(title="seconds of service", rangemode="tozero", row=3, col=1)
+    plain(figure, height=580)
+    figure.update_yaxes(title_text="MB", rangemode="tozero", row=3, col=1)
+    figure.update_xaxes(title_text="seconds of service", rangemode="tozero", row=3, col=1)
     figure.update_annotations(font_size=13)
     figure.update_layout(
-        legend={"y": -0.12, "yanchor": "top", "x": 0, "xanchor": "left"}, margin={"b": 96}
+        legend={"y": -0.17, "yanchor": "top", "x": 0, "xanchor": "left"}, margin={"b": 112}
     )
     figure.update_layout({"title.text": serving_place(())})
     return figure

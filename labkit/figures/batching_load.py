@@ -39,8 +39,8 @@ def batch_sizes() -> go.Figure:
     )
     figure.add_traces([said, mark("saturation", "top right"), measured])
     plain(figure, height=400)
-    figure.update_xaxes(title="ms that a user waits for a token", rangemode="tozero")
-    figure.update_yaxes(title="tokens/s of all users")
+    figure.update_xaxes(title_text="ms that a user waits for a token", rangemode="tozero")
+    figure.update_yaxes(title_text="tokens/s of all users")
     figure.update_layout({"title.text": serving_place(())})
     return figure
 
@@ -78,8 +78,8 @@ def load() -> go.Figure:
             figure.add_trace(_wait_line(policy, percent))
     plain(figure, height=400)
     figure.add_vline(x=1, line={"color": INK, "width": 1, "dash": "dot"})
-    figure.update_xaxes(title="arrivals ÷ what the server can do", rangemode="tozero")
-    figure.update_yaxes(title="s to the first token")
+    figure.update_xaxes(title_text="arrivals ÷ what the server can do", rangemode="tozero")
+    figure.update_yaxes(title_text="s to the first token")
     figure.update_layout({"title.text": serving_place(())})
     return figure
 

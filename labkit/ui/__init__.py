@@ -279,7 +279,7 @@ def batching(
 def load(
     model: str | models.Loaded = "toy",
     slots: int = 4,
-    requests: int = 20,
+    requests: int = 32,
     answers: tuple[int, int] = (4, 32),
 ) -> Load:
     """The same requests arriving at several rates: how long each policy's first tokens take."""

@@ -1,8 +1,8 @@
 """Lesson 07's third panel: how long a first token takes when people come as they like.
 
 The same traffic arrives at several rates, as shares of what the server does when all come at once;
-both policies serve each of them. What a queue does depends on the rates, not on the model: a toy
-shows it in seconds.
+both policies serve each of them, all in turns. What a queue does depends on the rates, not on the
+model: a toy shows it in seconds.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Load(Panel):
 
     def __init__(self, model: str | models.Loaded, traffic: Traffic, slots: int):
         self.loads: tuple[tuple[float, Serving], ...] = ()
+        self._rated_services: list[tuple[float, Service]] = []
         self._traffic = traffic
         self._model = ModelControls(model)
         self.slots = dropdown("Slots", SLOTS, slots)
@@ -57,24 +58,39 @@ class Load(Panel):
     def work(self, request: LoadRequest) -> Iterator[float]:
         loaded = self._model.load(self._worker, self.on_load)
         everybody = request.traffic.requests()
-        batching.check(loaded, everybody, request.slots, services=2)
+        batching.check(loaded, everybody, request.slots, services=2 * len(LOADS))
         self.on_load("warming up", None)
         self.figure.fit_width()
         made, total = 0, (1 + 2 * len(LOADS)) * sum(each.new_tokens for each in everybody)
         (whole,) = batching.serve(loaded, everybody, request.slots, ["continuous"])
-        for tokens in _run([whole]):
-            made += tokens
+        whole.warm_up()
+        for _, done in batching.in_turns([whole]):
+            made += done.made
             yield made / total
-        most_per_s, self.loads = len(everybody) / whole.record().span_s, ()
+        rated = self._rated(loaded, request, len(everybody) / whole.record().span_s)
+        for _, done in batching.in_turns([service for _, service in rated]):
+            self._rated_services = rated  # until now the last run stays on show
+            made += done.made
+            yield made / total
+
+    def _rated(
+        self, loaded: models.Loaded, request: LoadRequest, most_per_s: float
+    ) -> list[tuple[float, Service]]:
+        """Both policies at each load, warmed up."""
+        rated = []
         for load in LOADS:
-            requests = replace(request.traffic, per_s=load * most_per_s).requests()
-            services = batching.serve(loaded, requests, request.slots, per_s=load * most_per_s)
-            for tokens in _run(services):
-                made += tokens
-                yield made / total
-            self.loads += tuple((load, service.record()) for service in services)
+            per_s = load * most_per_s
+            requests = replace(request.traffic, per_s=per_s).requests()
+            services = batching.serve(loaded, requests, request.slots, per_s=per_s)
+            rated += [(load, service) for service in services]
+        for _, service in rated:
+            service.warm_up()
+        return rated
 
     def draw(self) -> None:
+        if all(service.passes for _, service in self._rated_services):
+            records = ((load, service.record()) for load, service in self._rated_services)
+            self.loads = tuple(records) or self.loads
         servings = [serving for _, serving in self.loads]
         title = figures.serving_place(servings)
         self.figure.show_curves(figures.load_curves(waits(self.loads)), {"title.text": title})
@@ -87,17 +103,13 @@ class Load(Panel):
         super().wait(timeout_s)
         return self.loads
 
+    def _show_outcome(self, error: BaseException | None) -> None:
+        super()._show_outcome(error)
+        self._rated_services = []  # with them goes their cache
+
     def _write(self, kind: str) -> str:
         servings = [serving for _, serving in self.loads]
         return {"json": servings_to_json, "csv": servings_to_csv}[kind](servings)
-
-
-def _run(services: list[Service]) -> Iterator[int]:
-    """The tokens that each pass made."""
-    for service in services:
-        service.warm_up()
-    for _, done in batching.in_turns(services):
-        yield done.made
 
 
 def waits(loads: tuple[tuple[float, Serving], ...]) -> dict[str, list[tuple[float, float, float]]]:
