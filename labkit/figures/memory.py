@@ -37,7 +37,7 @@ MODEL_LINES = {
 
 def kv_calculator(models: Sequence[tuple[str, str]]) -> go.Figure:
     """A model's cache over the context, and the caches of all `models` (name, kind); empty."""
-    figure = make_subplots(cols=2, column_widths=[0.52, 0.48], horizontal_spacing=0.2)
+    figure = make_subplots(cols=2, column_widths=[0.5, 0.5], horizontal_spacing=0.22)
     for name, (color, dash) in MODEL_LINES.items():
         figure.add_trace(_line(name, color, dash), row=1, col=1)
     figure.add_trace(_dots("chosen", BLUE, "circle"), row=1, col=1)
@@ -45,7 +45,7 @@ def kv_calculator(models: Sequence[tuple[str, str]]) -> go.Figure:
         if any(kind == other for _, other in models):
             dots = _dots(kind, *look, legend=True).update(legend="legend2")
             figure.add_trace(dots, row=1, col=2)
-    plain(figure, height=620)
+    plain(figure, height=660)
     log_axes(figure, "positions of each sequence", "GB of cache", row=1, col=1)
     log_axes(figure, "GB at the context chosen", "", row=1, col=2)
     figure.update_yaxes(
@@ -57,9 +57,9 @@ def kv_calculator(models: Sequence[tuple[str, str]]) -> go.Figure:
         col=2,
     )
     figure.update_layout(title_text="computed from the shapes, nothing measured")
-    room_for_legend(figure, lines=2)
-    corner = {"x": 0.62, "xanchor": "left", "y": 0.99, "yanchor": "top"}  # no dot comes here
-    figure.update_layout(legend2={**corner, "bgcolor": "rgba(0,0,0,0)"})
+    room_for_legend(figure, lines=3)
+    side = {"x": 1.01, "xanchor": "left", "y": 1, "yanchor": "top", "bgcolor": "rgba(0,0,0,0)"}
+    figure.update_layout(legend2=side, margin_r=120)
     return figure
 
 

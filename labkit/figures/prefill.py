@@ -102,7 +102,7 @@ def _knee(view: PrefillView, ms: Sequence[float]) -> Curve:
     if view.knee is None or not ms:
         return points("knee", [], [])
     kind = "measured" if view.timings else "predicted"
-    text = ["", f"knee,<br>{kind}:<br>{view.knee:.0f} tokens"]
+    text = ["", f"&nbsp;knee,<br>&nbsp;{kind}:<br>&nbsp;{view.knee:.0f} tokens"]
     return points("knee", [view.knee] * 2, [max(ms), min(ms)], text)
 
 

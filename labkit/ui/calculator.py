@@ -27,7 +27,7 @@ class Calculator(w.VBox):
     def __init__(self, figure: go.Figure, controls: list[w.Widget]):
         self.text = w.HTML()
         self.figure = LiveFigure(figure)
-        super().__init__([*controls, self.figure, self.text])
+        super().__init__([*controls, self.figure.framed(), self.text])
         self.add_class("labkit-panel")
         for control in _leaves(controls):
             control.observe(self._refresh, "value")
@@ -40,7 +40,7 @@ class Calculator(w.VBox):
         """The figure's curves and its text twin as HTML. Raises ValueError, with the remedy."""
         raise NotImplementedError
 
-    def _refresh(self, change=None) -> None:
+    def _refresh(self, _=None) -> None:
         try:
             curves, text = self.compute()
         except ValueError as error:
@@ -51,8 +51,6 @@ class Calculator(w.VBox):
             curves = []
         self.text.value = text
         self.figure.show_curves(curves, {})
-        if change:  # when the panel is made, no page shows it yet
-            self.figure.fit_width()
 
 
 def shape_choice(name: str) -> w.Dropdown:

@@ -63,7 +63,7 @@ class Decode(PassPanel):
             w.HBox([self.context, self.batch]),
             w.HBox([self._together, self._longest, self.prove_button]),
         ]
-        super().__init__("decode", model, roofs, rows, [self.figure])
+        super().__init__("decode", model, roofs, rows, [self.figure.framed()])
         self.prove_button.on_click(lambda _: self.prove())
         for slider in (self.context, self.batch):
             slider.observe(lambda _: self.draw(), "value")

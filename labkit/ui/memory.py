@@ -113,7 +113,7 @@ class CacheProof(Panel):
         self.counts: tuple[CacheCount, ...] = ()
         self.figure, self.text = LiveFigure(figures.cache_proof()), w.HTML()
         self.export = Export("cache_bytes", self._write)
-        super().__init__([], [self.figure, self.text, self.export])
+        super().__init__([], [self.figure.framed(), self.text, self.export])
 
     def read(self) -> tuple[int, ...]:
         return self.CONTEXTS
@@ -121,7 +121,6 @@ class CacheProof(Panel):
     def work(self, request: tuple[int, ...]) -> Iterator[float]:
         found: list[CacheCount] = []
         total = len(caches.kinds()) * len(request)
-        self.figure.fit_width()
         for count in caches.counts(request):
             found.append(count)
             self.counts = tuple(found)

@@ -67,7 +67,6 @@ class PassPanel(Panel):
         self.roofs = roofs_on(str(loaded.device), self._given_roofs)
         runs = self.plan(request, loaded)
         self.on_load("warming up", None)
-        self.figure.fit_width()
         before, self._loaded = self.passes, loaded
         for share in sweeps_passes.time_all(runs):
             self._before, self._runs = before, runs

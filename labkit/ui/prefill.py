@@ -41,7 +41,7 @@ class Prefill(PassPanel):
         )
         self._longest.layout.width = "200px"
         self.figure = LiveFigure(figures.prefill())
-        super().__init__("prefill", model, roofs, [self._longest], [self.figure])
+        super().__init__("prefill", model, roofs, [self._longest], [self.figure.framed()])
         self._longest.observe(self._changed, "value")
         self.draw()
 

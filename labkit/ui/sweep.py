@@ -26,7 +26,7 @@ class SweepPanel(Panel):
         self.figure = LiveFigure(figure)
         self.text = w.HTML()
         self.export = Export(name, self._write)
-        super().__init__(controls, [self.figure, self.text, self.export])
+        super().__init__(controls, [self.figure.framed(), self.text, self.export])
 
     # ---- what a subclass gives, besides `read` and `work` ----------------------------------------
 
@@ -41,8 +41,6 @@ class SweepPanel(Panel):
         found: dict[str, Sweep] = {}
         done = 0
         for repeat in repeats:
-            if not found:
-                self.figure.fit_width()
             sweep = found.get(repeat.name) or replace(blank, name=repeat.name)
             found[repeat.name] = sweep.add(repeat.length, repeat.wall_ns)
             self.sweeps = tuple(found.values())  # only now: until then, the last run stays on show
