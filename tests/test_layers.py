@@ -39,7 +39,7 @@ ALLOWED = {
     "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
     "speculative": ".generate torch transformers",
     "guesses": ".records .generate .measure .models .experiments .speculative torch",
-    "rungs": ".records .roofline .generate .models .speculative torch",
+    "rungs": ".records .roofline .generate .models .lean .quantised .speculative torch",
     "ladder": ".records .roofline .generate .measure .models .experiments .guesses .rungs",
     "attention": ".records .roofline .summary .measure .models .sweeps torch flash_attn",
     "gpu_check": ".records .roofline .measure .models .probing .experiments .sweeps_passes"
@@ -51,7 +51,7 @@ ALLOWED = {
     " torch numpy plotly anywidget ipywidgets traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .probing .experiments"
     " .batching .sweeps_passes .speculative .guesses .rungs .ladder .attention .ui torch"
-    " transformers psutil jupyter_client",
+    " transformers psutil jupyter_client nbformat playwright",
     "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"
     " .probing .experiments .gpu_check .bench torch",
     "__main__": ".cli",
