@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from html import escape
 
 import ipywidgets as w
+from traitlets import Unicode
 
 from .. import catalog
 from ..diagnose import diagnose
@@ -23,7 +24,7 @@ from .panel import Panel
 
 AS_SAID = "as the text says"
 MOST_CARDS = 12
-LONGEST = 20_000_000  # characters; nobody reads a longer log through a browser
+LONGEST = 5_000_000  # characters; a server's connection takes twice that
 NOTHING_READ = (
     "no time, rate or token count was recognised in this text. Paste the lines that a tool prints "
     "after a request or a benchmark, or write it in words: TTFT 50 ms, 2 tokens/s, 8B on an "
@@ -41,6 +42,16 @@ class PasteRequest:
     bits: int
 
 
+class LongText(w.Textarea):
+    """A box whose text is not sent back to the page, as a widget's state else is.
+
+    A long log, echoed, would use up what the server lets a kernel send in a second; answers to it
+    would then be dropped.
+    """
+
+    value = Unicode().tag(sync=True, echo_update=False)
+
+
 class PasteBox(Panel):
     """A box, Diagnose, and the cards. `verdicts` are those of the last paste, one for each run."""
 
@@ -49,7 +60,7 @@ class PasteBox(Panel):
     def __init__(self, text: str = ""):
         self.findings: tuple[Finding, ...] = ()
         self._above = ""
-        self.box = w.Textarea(
+        self.box = LongText(
             value=text,
             description="Metrics of a server",
             placeholder="Paste a log, a benchmark's table or JSON, or write the figures in words",
