@@ -23,7 +23,7 @@ def static(service: Service) -> Iterator[ServedPass]:
         yield service.read(batch)
         while service.unfinished:
             yield service.write()
-        service.release(everybody=True)
+        service.release()
 
 
 def continuous(service: Service) -> Iterator[ServedPass]:

@@ -130,10 +130,10 @@ class Service:
         made = self._hand_out(tokens)
         return self._pass("decode", start_s, wall_ns, made, len(tokens))
 
-    def release(self, everybody: bool = False) -> None:
-        """Frees the slots of those who have all their tokens; with `everybody`, all slots."""
+    def release(self) -> None:
+        """Frees the slots of those who have all their tokens."""
         for slot, number in list(self._holders.items()):
-            if everybody or self._times[number].done:
+            if self._times[number].done:
                 self._note(number, release_s=self.now_s)
                 self._table.free(slot)
                 del self._holders[slot]
