@@ -7,7 +7,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from labkit.diagnose import diagnose
 from labkit.grading.free_text import grade
+from labkit.reports import parse
 from labkit.scenarios import (
     LEVELS,
     Run,
@@ -107,6 +109,37 @@ def test_an_answer_in_plain_words_to_each_exercise_is_graded_correct(one):
         "insufficient-data": "You can't tell from that. I'd measure TTFT and TPOT.",
     }
     assert grade(answers[one.truth.phase], one.truth).verdict == "correct"
+
+
+# ---- against the diagnosis -----------------------------------------------------------------------
+
+# What a card leaves open may stay open. Weights that don't fit are named by what is to be done.
+ALSO_RIGHT = {"offload": "capacity-or-scheduling"}
+MANY = [generate(level, seed) for level in LEVELS for seed in range(60)]
+
+
+def contradictions(one):
+    """Where the diagnosis of what the learner sees says something else than is true."""
+    told = diagnose(parse(one.text))
+    right = (one.truth.limiter, "undetermined", ALSO_RIGHT.get(one.fault))
+    wrong = [(one.name, told.phase)] if told.phase != one.truth.phase else []
+    return wrong if told.limiter in right else [*wrong, (one.name, told.limiter)]
+
+
+def test_the_diagnosis_of_a_card_never_contradicts_its_truth():
+    assert [found for one in (*curated(), *MANY) for found in contradictions(one)] == []
+
+
+def test_a_false_truth_contradicts_the_diagnosis():
+    assert contradictions(replace(MANY[0], truth=Truth("queue", "compute", ("more-replicas",))))
+
+
+def test_every_level_has_at_least_two_faults_and_many_setups():
+    for level in LEVELS:
+        mine = [one for one in MANY if one.level == level]
+        assert len({one.fault for one in mine}) >= 2
+        assert len({one.setup for one in mine if one.setup}) >= 12
+        assert len({one.card for one in mine}) >= 45
 
 
 # ---- checks that can fail ------------------------------------------------------------------------

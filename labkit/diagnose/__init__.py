@@ -1,9 +1,8 @@
 """A `Report` or a `Trace` to a `Verdict`: where the time goes, what limits it, what would help.
 
 Two questions, answered apart. Where the time goes follows from times alone: `split` and
-`first_token`, `windows`, `traces`. What limits it needs facts of model and machine: `hardware`,
-`traces`. `thresholds` holds
-every number that a rule compares with.
+`first_token`, `windows`, `traces`. What limits it needs facts of model and machine: `hardware`
+(decode), `reading` (prefill), `traces`. `thresholds` holds every number that a rule compares with.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ from ..records.report import Report
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Verdict
 from .choice import choose
-from .hardware import Facts, Limit, decode_limit, machine_facts, prefill_limit
+from .hardware import Facts, Limit, decode_limit, machine_facts
 from .parts import LOW, MEDIUM, Split, insufficient
+from .reading import prefill_limit
 from .remedies import hardware, remedies
 from .split import split
 from .thresholds import CLEAR, DOMINANT

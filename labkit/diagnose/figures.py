@@ -38,3 +38,8 @@ def per_second(rate: float, unit: str = "B") -> str:
     if not 1 <= rate < 1e21:
         return f"{rate:.3g} {unit}/s"
     return f"{gb(rate)}/s" if unit == "B" else f"{digits(rate / 1e12)} TFLOP/s"
+
+
+def size(n_bytes: float) -> str:
+    """16e9 bytes as "16.0 GB"."""
+    return per_second(n_bytes).removesuffix("/s")

@@ -13,24 +13,24 @@ from ..records.machine import Machine, Roofs
 from ..records.model_shape import ModelShape
 from ..records.report import Report
 from ..records.verdict import Evidence
-from ..roofline import decode_step, matrix_parameters, weight_bytes
-from .figures import per_second, percent
+from ..roofline import decode_step
+from .figures import per_second, percent, size
 from .figures import seconds as text_s
 from .first_token import alone
 from .thresholds import (
     BANDWIDTH_LIMITED,
     CACHE_FACTOR,
-    COMPUTE_LIMITED,
     FAR_FROM_BANDWIDTH,
     FEWEST_BITS,
+    FREE_MEMORY,
     IMPOSSIBLE,
     LONGER_THAN_PREFILL,
     MOST_BITS,
+    MOST_KV_BYTES,
 )
 
 NO_BANDWIDTH = "the machine's memory bandwidth"
 NO_BYTES = "the model's size in bytes: parameters and bits for each"
-NO_PEAK = "the machine's peak FLOP/s and the model's parameters"
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,27 @@ def _peak(flops_per_s: dict[str, float]) -> float | None:
 
 
 def named(text: str) -> Machine | None:
-    """The first machine of the catalogue whose name holds these words."""
-    words = text.lower().replace("-", " ").split()
-    for name, machine in machines().items():
-        if set(words) <= set(name.lower().replace("-", " ").split()):
-            return machine
-    return None
+    """The catalogue's machine whose name holds these words; of several the one with most memory.
+
+    So weights are said not to fit only where they fit none of them.
+    """
+    words = set(text.lower().replace("-", " ").split())
+    found = [
+        machine
+        for name, machine in machines().items()
+        if words <= set(name.lower().replace("-", " ").split())
+    ]
+    return max(found, key=lambda machine: machine.memory_bytes, default=None)
 
 
 # ---- decode --------------------------------------------------------------------------------------
 
 
 def bytes_of_step(r: Report, shape: ModelShape | None) -> tuple[float, float] | None:
-    """Least and most bytes that a decode step reads: weights, and KV where the shape is known."""
+    """Least and most bytes that a decode step reads: weights, and KV.
+
+    Without a shape the KV lies between none and what the widest heads of that size would have.
+    """
     if shape is not None:
         bits = r.weight_bits
         return _shape_bytes(r, shape, bits or FEWEST_BITS), _shape_bytes(
@@ -100,17 +108,29 @@ def bytes_of_step(r: Report, shape: ModelShape | None) -> tuple[float, float] | 
         )
     if r.weight_bytes:
         share = r.active_parameters / r.parameters if r.active_parameters and r.parameters else 1.0
-        return r.weight_bytes * min(1.0, share), r.weight_bytes * min(1.0, share)
+        low = r.weight_bytes * min(1.0, share)
+        return low, low + _most_kv(r, r.parameters or r.weight_bytes * 8 / FEWEST_BITS)
     count = r.active_parameters or r.parameters
     if not count:
         return None
-    return count * (r.weight_bits or FEWEST_BITS) / 8, count * (r.weight_bits or MOST_BITS) / 8
+    low, high = (count * (r.weight_bits or bits) / 8 for bits in (FEWEST_BITS, MOST_BITS))
+    return low, high + _most_kv(r, r.parameters or count)
+
+
+def _positions(r: Report) -> tuple[int, int]:
+    """Context in the middle of the answer, and requests in a step."""
+    context = int((r.prompt_tokens or 0) + (r.output_tokens or 0) / 2) or 1
+    return context, min(4096, max(1, round(r.running or r.concurrency or 1)))
+
+
+def _most_kv(r: Report, parameters: float) -> float:
+    context, batch = _positions(r)
+    return context * batch * parameters * MOST_KV_BYTES
 
 
 def _shape_bytes(r: Report, shape: ModelShape, bits: float) -> float:
-    context = int((r.prompt_tokens or 0) + (r.output_tokens or 0) / 2) or 1
-    batch = max(1, round(r.running or r.concurrency or 1))
-    step = decode_step(shape, min(context, shape.max_context), min(batch, 4096), "bfloat16")
+    context, batch = _positions(r)
+    step = decode_step(shape, min(context, shape.max_context), batch, "bfloat16")
     return step.kv_read_bytes + step.weight_bytes * bits / 16
 
 
@@ -160,11 +180,7 @@ def _if_bandwidth(moved: tuple[float, float] | None, step_s: float) -> tuple[Evi
         return ()
     rate = moved[0] / step_s
     claim = "reading the weights once for each step needs at least"
-    return (Evidence(claim, f"{_gb(moved[0])} ÷ {text_s(step_s)} = {per_second(rate)}"),)
-
-
-def _gb(n_bytes: float) -> str:
-    return per_second(n_bytes).removesuffix("/s")
+    return (Evidence(claim, f"{size(moved[0])} ÷ {text_s(step_s)} = {per_second(rate)}"),)
 
 
 def _bandwidth_limit(r: Report, facts: Facts, moved: tuple[float, float], step_s: float) -> Limit:
@@ -172,17 +188,17 @@ def _bandwidth_limit(r: Report, facts: Facts, moved: tuple[float, float], step_s
     shown = high if high < FAR_FROM_BANDWIDTH else low
     n_bytes = moved[1] if shown == high else moved[0]
     arithmetic = (
-        f"{_gb(n_bytes)} ÷ {text_s(step_s)} = {per_second(n_bytes / step_s)}, "
+        f"{size(n_bytes)} ÷ {text_s(step_s)} = {per_second(n_bytes / step_s)}, "
         f"{percent(shown)} of {per_second(facts.bandwidth)}"
     )
-    if facts.memory_bytes and moved[0] > facts.memory_bytes:
+    if facts.memory_bytes and moved[0] > (1 - FREE_MEMORY) * facts.memory_bytes:
         claim = "the weights don't fit the memory, so part of them comes from somewhere slower"
-        size = f"{_gb(moved[0])} of weights, {_gb(facts.memory_bytes)} of memory"
-        return Limit("capacity-or-scheduling", (Evidence(claim, size),))
+        sizes = f"{size(moved[0])} of weights, {size(facts.memory_bytes)} of memory"
+        return Limit("capacity-or-scheduling", (Evidence(claim, sizes),))
     if facts.cache_bytes and moved[1] < CACHE_FACTOR * facts.cache_bytes:
-        claim = "the weights fit the cache, so nothing is said of memory bandwidth"
-        size = f"{_gb(moved[1])} of weights, {_gb(facts.cache_bytes)} of cache"
-        return Limit(evidence=(Evidence(claim, size),))
+        claim = "weights and KV fit the cache, so nothing is said of memory bandwidth"
+        sizes = f"{size(moved[1])} to read in a step, {size(facts.cache_bytes)} of cache"
+        return Limit(evidence=(Evidence(claim, sizes),))
     if low > IMPOSSIBLE:
         claim = "more than the memory delivers: a figure is wrong, or a step gives several tokens"
         return Limit(evidence=(Evidence(claim, arithmetic),), missing=(NO_BYTES,))
@@ -203,34 +219,3 @@ def _far(r: Report, arithmetic: str) -> tuple[Evidence, ...]:
     if r.gpu_busy is None:
         return (seen,)
     return (seen, Evidence("the GPU is idle most of the time", f"busy {percent(r.gpu_busy)}"))
-
-
-# ---- prefill -------------------------------------------------------------------------------------
-
-
-def prefill_limit(r: Report, facts: Facts, shape: ModelShape | None, prefill_s: float) -> Limit:
-    """2 FLOPs for each parameter and prompt token, against the peak."""
-    count = matrix_parameters(shape) if shape else r.active_parameters or r.parameters
-    if not count or not facts.peak or not r.prompt_tokens or prefill_s <= 0:
-        return Limit(missing=(NO_PEAK if r.prompt_tokens else "the prompt's length",))
-    computed = max(1.0, r.prompt_tokens - (r.cached_tokens or 0))
-    rate = 2 * count * computed / prefill_s
-    share = rate / facts.peak
-    arithmetic = (
-        f"2 x {count:.3g} x {computed:,.0f} tokens ÷ {text_s(prefill_s)} = "
-        f"{per_second(rate, 'FLOP')}, {percent(share)} of {per_second(facts.peak, 'FLOP')}"
-    )
-    if share > IMPOSSIBLE:
-        claim = "more than the machine computes: most of the prompt came from a cache"
-        return Limit(evidence=(Evidence(claim, arithmetic),), missing=("how much was cached",))
-    if share >= COMPUTE_LIMITED:
-        return Limit("compute", (Evidence("prefill uses the machine's FLOP/s", arithmetic),))
-    weights = weight_bytes(shape) if shape else None
-    moved = (weights, weights) if weights else bytes_of_step(r, None)
-    if moved and facts.bandwidth and moved[0] / prefill_s >= BANDWIDTH_LIMITED * facts.bandwidth:
-        claim = "so short a prompt costs one reading of the weights"
-        return Limit(
-            "memory-bandwidth", (Evidence(claim, f"{_gb(moved[0])} in {text_s(prefill_s)}"),)
-        )
-    claim = "prefill is far from the peak: offload, small chunks or a slow attention kernel"
-    return Limit(evidence=(Evidence(claim, arithmetic),), missing=("what runs on which device",))

@@ -36,6 +36,8 @@ COLLAPSED = 0.20
 # Prefill that reaches 30 % of the datasheet's FLOP/s is limited by compute: good kernels reach 40
 # to 70 %. Below that, offload, small chunks, no batching or the attention kernel cost more.
 COMPUTE_LIMITED = 0.30
+# From this length on, attention may need FLOPs that are no longer small beside the weights' own.
+LONG_FOR_ATTENTION = 8_192
 # Decode that moves 60 % of the datasheet's bytes per second: achievable are 70 to 90 %.
 BANDWIDTH_LIMITED = 0.60
 # Below 40 % something else costs more than reading the weights does.
@@ -48,6 +50,11 @@ LONGER_THAN_PREFILL = 1.2
 HOST_LIMITED = 0.5
 # A working set below twice the last-level cache is partly served from it, not from memory.
 CACHE_FACTOR = 2.0
+
+# Weights that leave less than this part of the memory free leave no room for cache and activations.
+FREE_MEMORY = 0.05
+# KV bytes for each position and each parameter at most: 524 kB at 7e9, each head with its own KV.
+MOST_KV_BYTES = 75e-6
 
 # Bits for each weight, if nobody says: nearly all deployed models lie between these.
 FEWEST_BITS, MOST_BITS = 4.0, 16.0

@@ -25,10 +25,13 @@ _bits = re.compile(r"\b(\d{1,2})[- ]?bits?\b")
 _bandwidth = re.compile(rf"({NUMBER}) ?([gt]b)/s")
 _weights = re.compile(rf"\bweights? ?(?:are|is|of|:|=)? ?({NUMBER}) ?([gmk]i?b)\b")
 _busy = re.compile(rf"gpu (?:is )?(?:busy|utili[sz]ation|util)[: ]{{0,3}}({NUMBER}) ?%")
-_gpus = re.compile(r"\b([2-9]|1[0-6]) ?(?:x |× ?)?gpus?\b")
+_gpus = re.compile(
+    r"(?<![\d.,])([2-9]|1[0-6]) ?(?:(?:x |× ?)?gpus?\b"
+    r"|[x×] ?(?:nvidia )?(?:rtx[ -]?)?(?:[2-5]0[6-9]0|[abhv]\d{2,3}|l40?s?|t4|mi3\d\dx)\b)"
+)
 _machine = re.compile(
     r"\b(?:rtx[ -]?)?((?:30|40|50)[6-9]0(?: ?ti)?|a6000|6000 ada)\b"
-    r"|\b(a100|h100|h200|b200|l4|l40s|t4|v100|a10g?|mi300x|mi325x)\b"
+    r"|\b(a100(?:[ -][48]0gb)?|h100|h200|b200|l4|l40s|t4|v100|a10g?|mi300x|mi325x)\b"
     r"|\b(?:apple|on an?|mac\w*) (m[1-4](?: (?:pro|max|ultra))?)\b"
     r"|\b(jetson[ -](?:agx[ -])?orin(?:[ -]nano)?|raspberry[ -]pi[ -]5)\b"
 )

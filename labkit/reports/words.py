@@ -20,11 +20,12 @@ _time = rf"(?<![\d.,])({NUMBER}) ?{_unit}"
 _gap = r"[^\d\n;.]{0,25}?"
 _rate = rf"(?<![\d.,])({NUMBER}) ?(?:tok(?:en)?s? ?(?:/|per|a) ?s(?:ec(?:ond)?)?\b|t/s\b|tps\b)"
 _names = {
+    "first": r"first (?:request|call|run)",
+    "fastest": r"(?:shortest|fastest|lowest|min(?:imum)?) ttft",
     "queue": r"queue(?:d|ing)?(?: time)?|waiting(?: time)?|wait time",
     "ttft": r"\bttft\b|time[ -]to[ -]first[ -]token|first token|starts? (?:answering )?in",
     "tpot": r"\btpot\b|\bitl\b|time per output token|inter-token latency|per token",
     "load": r"\bload(?:ing)?(?: time)?\b|cold start",
-    "first": r"first (?:request|call|run)",
     "prefill": r"\bprefill(?: time)?\b|prompt processing",
     "decode": r"\bdecod(?:e|ing)(?: time)?\b",
     "total": r"\btotal(?: time)?\b|end[ -]to[ -]end|\b(?:e2e|latency|takes|took|wall)\b",
@@ -49,6 +50,14 @@ DECODE_RATES = (
 _of_prompt = r"prompts?|documents?|contexts?|inputs?"
 _of_output = r"answers?|outputs?|responses?|completions?|replies|reply"
 _k = rf"({NUMBER})(k?)"
+SPANS = {  # "prompt eval: 15 tokens in 9 s": which time, which count
+    ("prefill", "prompt"): re.compile(
+        rf"(?:prompt|prefill)[^\d\n;.]{{0,20}}{_k} tokens? in {_time}"
+    ),
+    ("decode", "output"): re.compile(
+        rf"(?:eval|generat|decod|writ|output)[^\d\n;.]{{0,20}}{_k} tokens? in {_time}"
+    ),
+}
 _says = r"(?:[ _]tokens?|\"| length| num| of| are| is| ?:| {0,2}=){1,4} ?"
 _counts = {
     "prompt": re.compile(
@@ -89,6 +98,10 @@ def read(paste: Paste) -> list[Report]:
         times.setdefault(found[0].replace("itl", "tpot"), seconds(found[2], found[1]))
     if found := text.take(_before_first):
         times.setdefault("ttft", seconds(found[0], _short(found[1])))
+    counts = {}
+    for (time, counted), pattern in SPANS.items():
+        if found := text.take(pattern):
+            times[time], counts[counted] = seconds(found[2], _short(found[3])), _count(found)
     prefill = _first_number(text, PREFILL_RATES)
     per_token = text.take(_each)
     for name, pattern in TIMES.items():
@@ -100,8 +113,9 @@ def read(paste: Paste) -> list[Report]:
     decode = _first_number(text, DECODE_RATES)
     if prefill is None and decode is None and not any(times.values()):
         return []
-    prompt, output = (_count(text.take(pattern)) for pattern in _counts.values())
-    return [_report(times, prefill, decode, prompt, output, _in_flight(text))]
+    for name, pattern in _counts.items():
+        counts.setdefault(name, _count(text.take(pattern)))
+    return [_report(times, prefill, decode, counts["prompt"], counts["output"], _in_flight(text))]
 
 
 def _report(
@@ -127,6 +141,7 @@ def _report(
         load_s=load_s,
         prefill_s=times.get("prefill"),
         ttft_s=ttft_s,
+        ttft_min_s=times.get("fastest"),
         decode_s=times.get("decode"),
         tpot_s=times.get("tpot"),
         total_s=times.get("total"),
