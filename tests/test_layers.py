@@ -38,6 +38,10 @@ ALLOWED = {
     "sweeps": ".records .roofline .generate .measure .models torch",
     "caches": ".records .roofline .generate .measure .models .sweeps torch transformers",
     "speculative": ".generate torch transformers",
+    "compiled": ".generate torch transformers",
+    "quantised": ".models torch transformers",
+    "lean": ".generate .compiled .quantised torch transformers",
+    "perplexity": "torch",
     "guesses": ".records .generate .measure .models .experiments .speculative torch",
     "rungs": ".records .roofline .generate .models .lean .quantised .speculative torch",
     "ladder": ".records .roofline .generate .measure .models .experiments .guesses .rungs",
@@ -50,7 +54,8 @@ ALLOWED = {
     " .measure .models .endpoints .probing .experiments .batching .sweeps_passes .sweeps .caches"
     " torch numpy plotly anywidget ipywidgets traitlets IPython",
     "bench": ".records .catalog .roofline .summary .generate .measure .models .probing .experiments"
-    " .batching .sweeps_passes .speculative .guesses .rungs .ladder .attention .ui torch"
+    " .batching .sweeps_passes .speculative .guesses .rungs .ladder .attention .compiled .lean"
+    " .quantised .perplexity .ui torch gguf llama_cpp"
     " transformers psutil jupyter_client nbformat playwright",
     "cli": ".records .catalog .roofline .summary .reports .diagnose .generate .measure .models"
     " .probing .experiments .gpu_check .bench torch",

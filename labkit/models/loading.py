@@ -38,6 +38,7 @@ class Loaded:
     """A model ready to generate: in eval mode, on `device`, in `dtype`.
 
     `shape` is None for a family the lab can't count: it runs, but nothing can be predicted for it.
+    `weights` is their kind where they have fewer bits than `dtype` (module `quantised`).
     """
 
     model: PreTrainedModel
@@ -47,6 +48,7 @@ class Loaded:
     kind: str  # "text", "shape" or "hub"
     device: torch.device
     dtype: torch.dtype
+    weights: str | None = None
 
 
 @dataclass(frozen=True)
