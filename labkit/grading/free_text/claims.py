@@ -231,7 +231,7 @@ def _rejected(content: Mention, scene: Scene) -> bool:
     if not_before(content, scene):
         return True
     after = scene.following()
-    if after and not after.contents and after.has("useless"):
+    if after and not after.contents and (after.has("useless") or after.only("so", "no", "not")):
         return True
     before = scene.previous()
     if before and scene.clause.opener in grammar("or") | {"because"}:

@@ -54,7 +54,8 @@ def clauses(words: list[Word]) -> list[Clause]:
         ends = cut == "sentence" or parts >= LONGEST_SENTENCE
         segment += ends or cut == "turn"
         if ends:
-            _mark_asking(found, sentence, text == "?" and not tag)
+            if text == "?" and not tag:
+                _mark_asking(found, sentence)
             sentence, parts = sentence + 1, 0
     return found
 
@@ -75,11 +76,11 @@ def _is_tag(words: list[Word], text: str) -> bool:
     return text == "?" and len(last) == 3 and last[1] == "not" and last[2] in PRONOUNS
 
 
-def _mark_asking(found: list[Clause], sentence: int, asks: bool) -> None:
+def _mark_asking(found: list[Clause], sentence: int) -> None:
     for place in range(len(found) - 1, -1, -1):
         if found[place].sentence != sentence:
             return
-        found[place] = replace(found[place], asks=asks)
+        found[place] = replace(found[place], asks=True)
 
 
 def _is_article(words: list[Word], place: int) -> bool:

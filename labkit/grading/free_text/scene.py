@@ -83,6 +83,11 @@ class Scene:
         places = range(self.clause.first, self.clause.end)
         return any(self.words[place].text[0].isdigit() for place in places)
 
+    def only(self, *texts: str) -> bool:
+        """Whether it has no other words than these."""
+        places = range(self.clause.first, self.clause.end)
+        return all(self.words[place].text in texts for place in places)
+
     def others(self, mention: Mention) -> int:
         """How many words the clause has besides the mention and its conjunction."""
         joined = self.text(self.clause.first) == self.clause.opener
@@ -161,11 +166,15 @@ def _heard(contents: list[Mention], cues: list[Mention]) -> list[Mention]:
 
     "Not enough", "no doubt", "don't unload" deny nothing; "not what's wrong" names no trouble.
     """
-    longer = [cue for cue in cues if cue.kind in ("spare", "short", "fine") and cue.length > 1]
+    longer = [
+        cue for cue in cues if cue.kind in ("spare", "short", "fine", "retract") and cue.length > 1
+    ]
     inside = [c for c in contents if c.kind != "noise" and not c.loose]
     used = {
         "not": {place for m in (*longer, *inside) for place in range(m.first, m.last + 1)},
-        "fast": {p for m in longer if m.kind == "short" for p in range(m.first, m.last + 1)},
+        "fast": {
+            p for m in longer if m.kind in ("short", "spare") for p in range(m.first, m.last + 1)
+        },
         "slow": {p for m in longer if m.kind == "fine" for p in range(m.first, m.last + 1)},
     }
     used["if"] = used["would"] = {
