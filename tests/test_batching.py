@@ -8,7 +8,6 @@ from itertools import pairwise
 from statistics import mean, median
 
 import pytest
-import torch
 from toys import tiny_model, watched
 
 from labkit import batching, generate, models
@@ -16,6 +15,7 @@ from labkit.batching import LENGTHS, Traffic
 from labkit.batching.paged import Paged, PagedFailed
 from labkit.batching.slots import Slots
 from labkit.batching.traffic import AZURE
+from labkit.bench import batching as bench
 from labkit.generate import BadRequest
 from labkit.records.serving import Request, same_answers
 
@@ -266,4 +266,26 @@ def test_a_request_that_transformers_gives_up_is_said(toy, monkeypatch):
     monkeypatch.setattr(toy.model, "forward", broken)
     with pytest.raises(PagedFailed, match="no more pages"):
         list(Paged(toy, asked(3), slots=1).steps())
-    assert torch.tensor(1)
+
+
+# ---- the benchmark -------------------------------------------------------------------------------
+
+
+def test_the_benchmark_compares_three_ways_and_counts_tokens_unlike_those_of_runs_alone(
+    toy, monkeypatch
+):
+    monkeypatch.setattr(bench, "ANSWER", (2, 6))
+    ratio, _, static, continuous, _, *waste, unlike = bench.measure(toy, 2, requests=3, slots=2)
+    assert ratio.at_least == 1.5
+    assert ratio.repeats == pytest.approx(
+        [a / b for a, b in zip(continuous.repeats, static.repeats, strict=True)]
+    )
+    assert all(0 <= share < 100 for figure in waste for share in figure.repeats)
+    assert unlike.repeats == (0, 0)
+
+
+def test_the_benchmark_sees_a_token_that_is_not_the_requests_own(toy, monkeypatch):
+    monkeypatch.setattr(bench, "ANSWER", (2, 6))
+    monkeypatch.setattr(bench, "tokens_alone", lambda loaded, prompt, new: [-1] * new)
+    *_, unlike = bench.measure(toy, 1, requests=2, slots=2)
+    assert not unlike.kept

@@ -84,7 +84,7 @@ def test_kept_slots_are_drawn_for_static_batches_only(served):
 
 def test_the_straggler_is_named(served):
     static, continuous = served.servings
-    assert "kept 1 other slots" in straggler(static)
+    assert "kept 1 other slot for" in straggler(static)
     assert straggler(continuous) == ""
 
 

@@ -3,7 +3,8 @@
 Standard library only. Reading order: `weights` (what a pass reads), `cache` (what it remembers),
 `work` (both, and FLOPs, for prefill, decode and naive steps), `times` (on a machine's roofs, or
 kernel by kernel where a probe has measured curves: `kernels`), `achieved` (measured passes against
-those), `whatif` and `prove` (what a change would do, or did).
+those), `whatif` and `prove` (what a change would do, or did),
+`batching` (what many sequences in a step give).
 """
 
 from ..records.kv_cache import kv_bytes, kv_elements

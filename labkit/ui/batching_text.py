@@ -75,10 +75,11 @@ def straggler(serving: Serving) -> str:
     if len(worst) < 2 or not _kept_s(worst):
         return ""
     last = max(worst, key=lambda times: times.last_token_s)
+    others = f"{len(worst) - 1} other slot{'s' * (len(worst) > 2)}"
     return (
         f"In {serving.policy} batches, request {last.request.number} with its "
-        f"{last.request.new_tokens} tokens kept {len(worst) - 1} other slots for "
-        f"{seconds(_kept_s(worst))} together after their own answers were done."
+        f"{last.request.new_tokens} tokens kept {others} for "
+        f"{seconds(_kept_s(worst))} in all after their own answers were done."
     )
 
 
