@@ -1,4 +1,4 @@
-"""One command's worth of figures from a GPU: probe, race, prefill and decode, written to a folder.
+"""One command's worth of figures from a GPU: probe, race, prefill, decode and ladder, to a folder.
 
     outcome = check(torch.device("cuda"), Path("traces"), GPU, budget_s=480)
 
@@ -17,13 +17,16 @@ from time import monotonic
 
 import torch
 
-from . import experiments, measure, models, probing, roofline, sweeps_passes
+from . import experiments, ladder, measure, models, probing, roofline, sweeps_passes
 from .records import Roofs, Trace, Workload, to_json
+from .records.ladder import Ladder, ladder_to_json
 from .records.passes import Pass, Passes, passes_to_json
 
 Say = Callable[[str, float | None], None]
 BUDGET_S = 480.0
-UNTIL = {"race": 0.5, "prefill": 0.7, "decode": 0.9}  # when a part must end, as part of the budget
+# When a part must end, as part of the budget; a step that compiles can't be stopped, so that last.
+UNTIL = {"race": 0.4, "prefill": 0.55, "decode": 0.7, "ladder": 0.85}
+FILES = ("roofs.json", "race.json", "prefill.json", "decode.json", "ladder.json")
 SHORT = 16  # context of the steps for many tokens together, as in lesson 05
 
 
@@ -37,6 +40,7 @@ class Plan:
     prompts: tuple[int, ...]  # lengths of the prefills
     together: tuple[int, ...]  # sequences in one decode step
     contexts: tuple[int, ...]  # of a decode step
+    rungs: tuple[str, ...]  # of the ladder
 
 
 GPU = Plan(
@@ -46,6 +50,7 @@ GPU = Plan(
     prompts=(1, 16, 64, 128, 256, 512, 1024, 2048, 4096),
     together=(1, 2, 4, 8, 16, 32, 64, 128, 256),
     contexts=(64, 512, 1024, 2048, 4096, 8192),
+    rungs=("naive", "cached", "preallocated", "speculative", "quantised", "compiled"),
 )
 CPU = Plan(
     models=(models.DEFAULT,),
@@ -54,6 +59,7 @@ CPU = Plan(
     prompts=(1, 4, 16, 64, 256, 512),
     together=(1, 2, 4, 8, 16),
     contexts=(64, 256, 512, 1024, 2048),
+    rungs=ladder.DEFAULT,
 )
 
 
@@ -65,6 +71,7 @@ class Outcome:
     traces: tuple[Trace, ...]
     prefill: Passes
     decode: Passes
+    ladder: Ladder
     cut_short: tuple[str, ...] = ()
 
     @property
@@ -84,10 +91,9 @@ def check(
     budget_s: float = BUDGET_S,
     say: Say = lambda part, share: None,
 ) -> Outcome:
-    """Measures everything and writes `roofs.json`, `race.json`, `prefill.json` and `decode.json`.
+    """Measures everything, and writes each of `FILES` as soon as its part ends.
 
-    Each file is written as soon as its part ends. Raises ModelError where no model of the plan
-    fits.
+    Raises ModelError where no model of the plan fits.
     """
     plan, start_s = plan or plan_for(device), monotonic()
     ends_s = {part: start_s + share * budget_s for part, share in UNTIL.items()}
@@ -105,7 +111,11 @@ def check(
         found.append(_passes(part, curves, loaded, roofs, timed, say))
         cut += [part] * timed.cut_short
         _write(folder / f"{part}.json", passes_to_json(found[-1]))
-    return Outcome(roofs, traces, *found, tuple(cut))
+    timed = _Timed(ends_s["ladder"])
+    climbed = _ladder(loaded, plan, roofs, timed, say)
+    _write(folder / "ladder.json", ladder_to_json(climbed))
+    cut += ["ladder"] * timed.cut_short
+    return Outcome(roofs, traces, *found, climbed, tuple(cut))
 
 
 def fitting_model(plan: Plan, device: torch.device) -> str:
@@ -193,6 +203,14 @@ def _passes(
     for share in timed.through(sweeps_passes.time_all(runs)):
         say(part, share)
     return sweeps_passes.passes_of(runs, loaded, roofs)
+
+
+def _ladder(loaded: models.Loaded, plan: Plan, roofs: Roofs, timed: _Timed, say: Say) -> Ladder:
+    """The rungs as far as there was time; one that lacks something here says so."""
+    climb = ladder.Climb(ladder.LadderRequest(loaded, names=plan.rungs), loaded, roofs)
+    for share in timed.through(climb.steps()):
+        say("ladder", share)
+    return climb.ladder()
 
 
 # ---- files ---------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from labkit.records import Rate, Roofs
 DEVICE = torch.device("cpu")
 CURVE = {"float32": (Rate(1, 1e9), Rate(64, 1e10))}
 ROOFS = Roofs("cpu", {"float32": 4e10}, 1e10, 1e10, overhead_s=0.001, attention_by_rows=CURVE)
-TOY = Plan(("toy",), 8, (6, 3), prompts=(1, 8), together=(1, 2), contexts=(16, 32))
+RUNGS = ("naive", "cached")
+TOY = Plan(("toy",), 8, (6, 3), prompts=(1, 8), together=(1, 2), contexts=(16, 32), rungs=RUNGS)
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +41,9 @@ def test_every_file_says_what_was_measured_where_and_with_which_versions(tmp_pat
     assert outcome.cut_short == ()
     machine = gpu_check.measure.this_machine(DEVICE).name
     files = {path.stem: json.loads(path.read_text()) for path in (tmp_path / "new").iterdir()}
-    assert set(files) == {"roofs", "race", "prefill", "decode"}
+    assert {f"{name}.json" for name in files} == set(gpu_check.FILES)
     rows = [files["roofs"], *files["race"]["traces"]]
+    rows += [trace for rung in files["ladder"]["ladder"]["rungs"] for trace in rung["traces"]]
     rows += [files[part]["passes"] for part in ("prefill", "decode")]
     for row in rows:
         assert row["machine"]["name"] == machine
@@ -70,10 +72,10 @@ def test_prefills_and_decode_steps_are_those_of_the_plan(tmp_path):
 
 def test_without_time_each_part_stops_after_a_step_and_what_there_is_is_written(tmp_path):
     outcome = gpu_check.check(DEVICE, tmp_path, TOY, budget_s=0.0)
-    assert outcome.cut_short == ("race", "prefill", "decode")
+    assert outcome.cut_short == ("race", "prefill", "decode", "ladder")
     assert len(outcome.traces[0].steps) == 1
     assert outcome.prefill.timings == ()
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(list(tmp_path.iterdir())) == len(gpu_check.FILES)
 
 
 def test_the_race_is_as_long_as_the_roofs_promise_it_can_be(toy):
@@ -106,7 +108,8 @@ def test_the_command_prints_measured_beside_predicted(tmp_path, monkeypatch, cap
     assert main(["gpu-check", "--device", "cpu", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "2 × 1 new tokens at context 16" in out
-    assert "off by" in out
+    assert "of its roof" in out
+    assert "identical so far" in out
     assert "roofs.json, race.json" in out
     assert "cut short" not in out
 

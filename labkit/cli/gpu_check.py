@@ -1,4 +1,4 @@
-"""`gpu-check`: a GPU's probe, race, prefill and decode at 8B in some minutes, as files to replay.
+"""`gpu-check`: probe, race, prefill, decode and ladder at 8B on a GPU, in minutes, to files.
 
 Lesson 03 shows `race.json` by “Load a saved run”, labelled with this machine. Without a GPU,
 `--device cpu` does the same in a short form with the default model.
@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..summary import Table, heading, ms, roofs_table, sentence
+from ..summary import Table, heading, ms, rate, roofs_table, sentence
 from .options import count
 from .output import EXIT_OK, Progress
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import torch
 
     from ..gpu_check import Outcome
+    from ..records.ladder import Ladder
     from ..records.passes import Passes
 
 
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     outcome = gpu_check.check(device, args.out, budget_s=60.0 * args.minutes, say=progress.loading)
     progress.clear()
     print(as_text(outcome))
-    print(f"\nwritten to {args.out}: roofs.json, race.json, prefill.json, decode.json")
+    print(f"\nwritten to {args.out}: {', '.join(gpu_check.FILES)}")
     return EXIT_OK
 
 
@@ -70,10 +71,25 @@ def as_text(outcome: Outcome) -> str:
         roofs_table(outcome.roofs, datasheet).text(),
         sentence(outcome.traces),
         *(passes_table(passes).text() for passes in outcome.passes),
+        ladder_table(outcome.ladder).text(),
     ]
     if outcome.cut_short:
         parts.append(f"cut short by the time limit: {', '.join(outcome.cut_short)}")
     return "\n\n".join(parts)
+
+
+def ladder_table(ladder: Ladder) -> Table:
+    """Each rung's speed, how near that is to its roof, and whether the text stayed the same."""
+    rows = []
+    for rung in ladder.rungs:
+        if rung.token_s is None:
+            rows.append((rung.name, rung.skipped or "no time was left", "", "", ""))
+            continue
+        share = rung.share_of_roof(ladder.roofs)
+        near = "unknown" if share is None else f"{share:.0%}"
+        off = "unknown" if rung.off_by is None else f"{rung.off_by:+.0%}"
+        rows.append((rung.name, rate(rung.tokens_per_s), near, off, str(ladder.output(rung))))
+    return Table(("rung", "speed", "of its roof", "prediction off by", "text"), tuple(rows))
 
 
 def passes_table(passes: Passes) -> Table:
