@@ -11,7 +11,7 @@ in turns again, so that a machine that slows down slows all of them. `rungs` say
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from . import experiments, guesses, models, roofline, rungs
@@ -44,6 +44,7 @@ class Footing:
 
     kind: Kind
     setup: Setup | None = None
+    loop: Callable | None = None
     arm: Arm | None = None
     runs: list[Run] = field(default_factory=list)
     skipped: str | None = None
@@ -52,9 +53,18 @@ class Footing:
 class Climb:
     """One climb: `steps` does it, `ladder` is what is known so far."""
 
-    def __init__(self, request: LadderRequest, loaded: models.Loaded, roofs: Roofs | None = None):
-        """Raises BadRequest or ModelError, with a remedy, for what can't be run."""
-        self._request, self._loaded = request, loaded
+    def __init__(
+        self,
+        request: LadderRequest,
+        loaded: models.Loaded,
+        roofs: Roofs | None = None,
+        tell: Callable[[str], None] = lambda text: None,
+    ):
+        """`tell` hears what is got ready, which can take minutes; what it raises ends the climb.
+
+        Raises BadRequest or ModelError, with a remedy, for what can't be run.
+        """
+        self._request, self._loaded, self._tell = request, loaded, tell
         self._footings = [Footing(kind) for kind in rungs.chosen(request.names)]
         if request.rounds < 1:
             raise BadRequest("ask for 1 round or more")
@@ -77,6 +87,7 @@ class Climb:
 
     def _climb(self, footing: Footing, first: bool) -> Iterator[None]:
         if first:
+            self._tell(f"getting “{footing.kind.name}” ready")
             self._get_ready(footing)
         if footing.skipped:
             return
@@ -94,6 +105,7 @@ class Climb:
         except (NotHere, BadRequest, models.ModelError) as reason:
             footing.skipped = str(reason)
             return
+        footing.loop = loop
         ids, new_tokens = [self._ids], self._request.new_tokens
         footing.arm = Arm(footing.kind.name, lambda: loop(ids, new_tokens))
         layout = footing.kind.layout or self._setup.settings.layout
@@ -112,7 +124,14 @@ class Climb:
             return Rung(kind.name, kind.changed, kind.costs, traces, skipped=footing.skipped)
         slots = len(self._ids) + self._request.new_tokens - 1
         token_bytes, predicted_s = theory(kind, traces[0], slots)
-        return Rung(kind.name, kind.changed, kind.costs, traces, token_bytes, predicted_s)
+        known = (kind.name, kind.changed, kind.costs, traces, token_bytes, predicted_s)
+        return Rung(*known, note=_compile_note(footing.loop))
+
+
+def _compile_note(loop: object) -> str:
+    """What compiling took, for a loop that did."""
+    seconds = getattr(loop, "compile_s", None)
+    return "" if seconds is None else f"Compiling took {seconds:.0f} s"
 
 
 def theory(kind: Kind, trace: Trace, slots: int) -> tuple[float, float | None]:

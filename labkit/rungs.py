@@ -20,8 +20,10 @@ from .models.memory import free_bytes
 from .records import Cost, ModelShape
 from .records.speculation import GuessPass
 from .roofline import forward, naive_step
+from .roofline.quantised import quantised_step
 from .speculative import speculative
 
+SLOTS = 128  # as in `compiled`, which is not imported before it is wanted: it brings the compiler
 Arm = Callable[..., Iterator[generate.Forward]]  # (prompts, new tokens) -> tokens
 CostOf = Callable[[ModelShape, GuessPass, str, int], Cost]  # shape, pass, dtype, slots
 
@@ -76,6 +78,23 @@ def turned(loaded: models.Loaded) -> Arm:
     return partial(generate.preallocated, loaded.model)
 
 
+def compiled(loaded: models.Loaded) -> Arm:
+    """The compiled step; it wants the weights row by row."""
+    from .lean import fastest  # brings the compiler, which only this rung needs
+
+    return fastest(_row_by_row(loaded))
+
+
+def eight_bits(loaded: models.Loaded) -> Arm:
+    """The compiled step over weights in int8."""
+    if loaded.shape and (loaded.shape.experts or loaded.shape.mla):
+        raise NotHere("int8 weights are counted for dense models only")
+    from .lean import fastest
+    from .quantised import quantised
+
+    return fastest(quantised(loaded, "int8").model)
+
+
 def guessing(loaded: models.Loaded) -> Arm:
     return partial(speculative, loaded.model)
 
@@ -97,7 +116,19 @@ def fixed(shape: ModelShape, one: GuessPass, dtype: str, slots: int) -> Cost:
 
 
 def fused(shape: ModelShape, one: GuessPass, dtype: str, slots: int) -> Cost:
-    return replace(fixed(shape, one, dtype, slots), activation_bytes=0)
+    """As compiled: what operators hand to each other stays in registers."""
+    return replace(fixed(shape, one, dtype, rounded_up(slots)), activation_bytes=0)
+
+
+def fewer(shape: ModelShape, one: GuessPass, dtype: str, slots: int) -> Cost:
+    """As compiled, with matrices in int8 and their scales; the cache as it was."""
+    step = quantised_step(shape, one.context, "int8", rounded_up(slots), dtype)
+    return replace(step, activation_bytes=0)
+
+
+def rounded_up(slots: int) -> int:
+    """A compiled step's cache has a multiple of so many, so that few sizes are compiled."""
+    return -(-slots // SLOTS) * SLOTS
 
 
 KINDS = (
@@ -131,6 +162,23 @@ KINDS = (
         "turning them once while loading",
         turned,
         fixed,
+    ),
+    Kind(
+        "compiled",
+        "one program for a step: no host in between, no activations through memory",
+        "compiling, once for each size of cache",
+        compiled,
+        fused,
+        eager=False,
+        layout="plain",
+    ),
+    Kind(
+        "quantised",
+        "compiled, with weights of 8 bits that are widened in a register",
+        "rounding, which can change the text",
+        eight_bits,
+        fewer,
+        eager=False,
     ),
     Kind(
         "speculative",

@@ -8,6 +8,7 @@ from toys import SHAPE
 
 from labkit import attention, roofline
 from labkit.attention import NoBackEnd, compare, function_of, missing, peak_bytes
+from labkit.bench import attention as bench
 from labkit.sweeps import BadSweep, queries_keys_values
 
 CPU = torch.device("cpu")
@@ -65,6 +66,12 @@ def test_a_back_end_that_is_not_there_is_refused_with_those_that_are():
 def test_what_can_not_be_timed_is_refused(at, rounds):
     with pytest.raises(BadSweep):
         compare(SHAPE, at=at, rounds=rounds)
+
+
+def test_the_benchmark_promises_less_memory_and_shows_every_back_end():
+    saved, *shown = bench.measure("toy", rounds=1, length=256)
+    assert saved.at_least == bench.AT_LEAST
+    assert len(shown) == 2 * len(HERE)
 
 
 def test_scores_that_would_not_fit_are_refused():

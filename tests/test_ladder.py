@@ -9,12 +9,13 @@ import pytest
 import torch
 from toys import trace_of
 
-from labkit import guesses, models, roofline, rungs
+from labkit import compiled, guesses, lean, models, roofline, rungs
 from labkit.bench import ladder as bench
 from labkit.bench import speculative as bench_speculative
-from labkit.generate import BadRequest
+from labkit.generate import BadRequest, preallocated
 from labkit.guesses import LOOKUP, OWN_LAYERS, GuessRequest, compare, first_layers, guesser
 from labkit.ladder import DEFAULT, Climb, LadderRequest
+from labkit.models.text import ByteText
 from labkit.records.ladder import Ladder, Rung, ladder_to_csv, ladder_to_json
 from labkit.records.machine import Roofs
 
@@ -107,6 +108,34 @@ def test_without_roofs_bytes_are_counted_and_nothing_is_predicted(toy, monkeypat
     assert (rung.predicted_s, rung.roof_tokens_per_s(climb.ladder().roofs)) == (None, None)
 
 
+class Uncompiled:
+    """Called like a compiled model, without the wait."""
+
+    compile_s = 12.3
+
+    def __init__(self, model):
+        self._model = model
+
+    def __call__(self, prompts, new_tokens):
+        return preallocated(self._model, prompts, new_tokens)
+
+
+def test_compiled_rungs_say_what_compiling_took_and_count_no_activations(toy, monkeypatch):
+    monkeypatch.setattr(lean, "fastest", Uncompiled)
+    found = climbed(toy, names=("naive", "compiled", "quantised"))
+    one, small = found.rung("compiled"), found.rung("quantised")
+    assert one.note == "Compiling took 12 s"
+    assert found.output(one).identical
+    assert small.token_bytes < 0.6 * one.token_bytes
+    assert small.predicted_s < one.predicted_s
+    assert rungs.rounded_up(1) == compiled.SLOTS
+
+
+def test_without_a_compiler_the_rung_is_skipped(toy, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "no C++ compiler" in climbed(toy, names=("naive", "compiled")).rung("compiled").skipped
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -164,8 +193,10 @@ def test_the_first_layers_share_their_weights_and_leave_the_model_whole(toy):
     assert found[0].counts.guesses > 0
 
 
-def test_a_draft_model_of_another_tokenizer_is_refused(toy):
-    with pytest.raises(BadRequest, match="same family"):
+def test_a_draft_model_of_another_tokenizer_is_refused(toy, monkeypatch):
+    other = replace(toy, tokenizer=ByteText(99), name="GPT-2")
+    monkeypatch.setattr(models, "load", lambda *choice: other)
+    with pytest.raises(BadRequest, match=r"GPT-2 can't guess for toy.*same family"):
         guesser("GPT-2", toy)
 
 

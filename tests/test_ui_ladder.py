@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from labkit import models, probing, rungs, ui
+from labkit import guesses, models, probing, rungs, ui
 from labkit.figures.speculative import GuessBar
 from labkit.guesses import OWN_LAYERS
 from labkit.ladder import DEFAULT
+from labkit.models.text import ByteText
 from labkit.records.ladder import Ladder, Rung
 from labkit.records.machine import Roofs
 from labkit.ui.ladder_text import guess_sentence, ladder_sentence, ladder_told
+from labkit.ui.panel import Stopped
 
 TIMEOUT_S = 60
 ROOFS = Roofs("cpu", {"float32": 4e10}, 1e10, 1e10, overhead_s=0.001)
@@ -89,6 +92,17 @@ def test_only_ticked_rungs_are_climbed_and_none_is_refused(toy):
     assert panel._climb is None  # no model is held
 
 
+def test_what_is_got_ready_is_said_and_stop_is_heard_before_it(toy, monkeypatch):
+    panel = ui.ladder(toy, new_tokens=4, rungs=("cached",))
+    said = []
+    monkeypatch.setattr(panel, "_say", said.append)
+    panel.wait(TIMEOUT_S)
+    assert "getting “cached” ready …" in said
+    panel._stop.set()
+    with pytest.raises(Stopped):
+        panel._tell("compiling")
+
+
 def test_a_skipped_rung_is_told_with_its_reason():
     skipped = Rung("compiled", "fewer launches", "minutes", skipped=f"no {SCRIPT} here")
     told = ladder_told(Ladder((skipped,)))
@@ -146,10 +160,12 @@ def test_gain_and_loss_are_said_in_one_sentence():
     assert "Worst: 0.800 times" in said
 
 
-def test_another_guesser_may_be_chosen_and_a_strange_one_is_refused(toy):
+def test_another_guesser_may_be_chosen_and_a_strange_one_is_refused(toy, monkeypatch):
     panel = ui.guessing(toy, tasks=("copying",), new_tokens=4, at_most=(2,), draft=OWN_LAYERS)
     assert panel.wait(TIMEOUT_S)[0].same.identical
-    panel.draft.value, panel.other.value = "another …", "GPT-2"
+    strange = replace(toy, tokenizer=ByteText(99), name="strange")
+    monkeypatch.setattr(guesses.models, "load", lambda *choice: strange)
+    panel.draft.value, panel.other.value = "another …", "strange"
     panel.run()
     with pytest.raises(ValueError, match="same family"):
         panel.wait(TIMEOUT_S)

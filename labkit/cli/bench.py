@@ -29,9 +29,14 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     add("chart-tax", chart, "what the live chart costs", pairs=7)
     add("first-point", first_point, "how long a click waits for its curve", model=MODEL, clicks=7)
     add("prediction", prediction, "theory against the clock", model=MODEL, rounds=3)
-    add("speculative", speculative, "what guessing gains and loses", model=MODEL, pairs=3)
+    guessing = {"model": MODEL, "pairs": 3, "new_tokens": 48}
+    add("speculative", speculative, "what guessing gains and loses", **guessing)
     add("attention", attention, "what attention back ends save", model=SHAPE, rounds=5)
     add("ladder", ladder, "each rung against its roof", model=MODEL, rounds=3, new_tokens=48)
+    paired = {"model": MODEL, "rounds": 5, "new_tokens": 48}
+    add("compiled", compiled, "the compiled step against its roof", **paired)
+    add("quantised", quantised, "what fewer bits gain and cost", **paired)
+    add("llama-cpp", llama_cpp, "the compiled step against llama.cpp", rounds=5, new_tokens=48)
     add("batching", batching, "refilled slots against full batches", model=MODEL, **SERVED)
     add("start-stop", start_stop, "a stopped run leaves nothing behind", cycles=200)
 
@@ -117,7 +122,7 @@ def speculative(args: argparse.Namespace) -> Figures:
     text that copies, the loss on one that does not."""
     from ..bench import speculative as bench
 
-    return bench.measure(_load(args), args.pairs)
+    return bench.measure(_load(args), args.pairs, args.new_tokens)
 
 
 def attention(args: argparse.Namespace) -> Figures:
@@ -132,6 +137,30 @@ def ladder(args: argparse.Namespace) -> Figures:
     from ..bench import ladder as bench
 
     return bench.measure(_load(args), args.rounds, args.new_tokens)
+
+
+def compiled(args: argparse.Namespace) -> Figures:
+    """The compiled step in float32: bytes/s against what a probe can read, and against the eager
+    step; what compiling takes; the host's share of both."""
+    from ..bench import compiled as bench
+
+    return bench.measure(_load(args), _load(args, layout="plain"), args.rounds, args.new_tokens)
+
+
+def quantised(args: argparse.Namespace) -> Figures:
+    """Weights in bfloat16, int8 and int4 against float32, all compiled: tokens/s, bytes, perplexity,
+    prefill."""
+    from ..bench import quantised as bench
+
+    return bench.measure(_load(args, layout="plain"), args.rounds, args.new_tokens)
+
+
+def llama_cpp(args: argparse.Namespace) -> Figures:
+    """The compiled step against llama.cpp's, on the default model's weights in float32."""
+    from ..bench import llama_cpp as bench
+
+    args.model = MODEL
+    return bench.measure(_load(args, layout="plain"), args.rounds, args.new_tokens)
 
 
 def batching(args: argparse.Namespace) -> Figures:

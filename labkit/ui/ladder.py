@@ -96,11 +96,14 @@ class LadderPanel(Panel):
     def work(self, request: LadderRequest) -> Iterator[float]:
         loaded = self._model.load(self._worker, self.on_load)
         roofs = roofs_on(str(loaded.device), self._given_roofs)
-        climb = Climb(request, loaded, roofs)
-        self.on_load("getting the first rung ready", None)
+        climb = Climb(request, loaded, roofs, self._tell)
         for share in climb.steps():
             self._climb = climb
             yield share
+
+    def _tell(self, text: str) -> None:
+        self.check_stop()  # compiling can't be stopped half-way: here is the last chance before it
+        self._say(f"{text} …")
 
     def draw(self) -> None:
         if self._climb is not None:
