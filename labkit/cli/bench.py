@@ -148,8 +148,8 @@ def compiled(args: argparse.Namespace) -> Figures:
 
 
 def quantised(args: argparse.Namespace) -> Figures:
-    """Weights in bfloat16, int8 and int4 against float32, all compiled: tokens/s, bytes, perplexity,
-    prefill."""
+    """Weights in bfloat16, int8 and int4 against float32, all compiled: tokens/s, bytes, prefill,
+    perplexity."""
     from ..bench import quantised as bench
 
     return bench.measure(_load(args, layout="plain"), args.rounds, args.new_tokens)
