@@ -70,6 +70,57 @@ def test_ttft_of_many_at_once_is_queue_beyond_the_longest_prefill():
     assert diagnose(report("bench", "aggregate", concurrency=1, **figures)).phase == "prefill"
 
 
+def test_ttft_beyond_prompt_by_prefill_rate_is_queue():
+    crowd = report(
+        "bench",
+        "aggregate",
+        concurrency=50,
+        ttft_s=10.0,
+        tpot_s=0.02,
+        prompt_tokens=1000,
+        output_tokens=101,
+        prefill_tokens_per_s=1000,
+    )
+    assert diagnose(crowd).shares["queue"] == pytest.approx(9 / 12)
+
+
+def test_a_known_queue_leaves_the_rest_of_ttft_to_prefill():
+    known = report("bench", "aggregate", concurrency=50, queue_s=0.0, ttft_s=9.0, decode_s=1.0)
+    assert diagnose(known).phase == "prefill"
+
+
+def test_one_spread_of_ttft_is_lengths_another_is_a_queue():
+    figures = {"ttft_s": 2.0, "tpot_s": 0.01, "prompt_tokens": 500, "output_tokens": 101}
+    near = report("bench", "aggregate", ttft_min_s=1.5, **figures)
+    far = report("bench", "aggregate", ttft_min_s=0.1, **figures)
+    assert (diagnose(near).phase, diagnose(far).phase) == ("prefill", "queue")
+
+
+def test_more_offered_than_served_is_evidence_of_a_queue():
+    figures = {"ttft_s": 60.0, "tpot_s": 0.05, "prompt_tokens": 200, "output_tokens": 101}
+    crowd = report("bench", "aggregate", offered_per_s=40.0, served_per_s=8.0, **figures)
+    verdict = diagnose(crowd)
+    assert verdict.phase == "queue"
+    assert any("40.0 offered, 8.00 served" in str(one) for one in verdict.evidence)
+
+
+def test_a_queue_before_a_full_cache_says_so():
+    full = report("engine", "aggregate", queue_s=9.0, prefill_s=0.5, decode_s=0.5, kv_usage=0.97)
+    assert any("97 %" in str(one) for one in diagnose(full).evidence)
+
+
+def test_rates_alone_and_one_window_are_not_judged():
+    rates = report("bench", "rates", prefill_tokens_per_s=900, decode_tokens_per_s=30)
+    assert diagnose(rates).phase == "insufficient-data"
+    assert "length" in diagnose(rates).missing[0]
+
+
+def test_balanced_runs_get_a_remedy_for_each_large_part_the_largest_first():
+    verdict = diagnose(request(load_s=2.0, prefill_s=0.1, decode_s=5.8, total_s=10.0))
+    assert verdict.phase == "balanced"
+    assert [r.family for r in verdict.remedies] == ["fewer-steps", "less-overhead", "keep-warm"]
+
+
 def test_a_rerun_that_reads_the_prompt_faster_shows_the_first_as_cold():
     cold = request(prompt_tokens=68, output_tokens=32, load_s=4.3, prefill_s=4.5, decode_s=3.2)
     warm = request(prompt_tokens=68, output_tokens=38, load_s=0.2, prefill_s=0.1, decode_s=4.9)
@@ -126,6 +177,12 @@ def line(
 
 def test_one_line_of_a_log_is_no_trend():
     assert diagnose(log(line(0, 500, 10))).phase == "insufficient-data"
+
+
+def test_text_that_stalls_while_others_prompts_are_booked_later_is_prefill():
+    """V1 books a prompt when its first token comes; the windows before show stalled text alone."""
+    stalls = log(line(6000, 5, 9), line(0, 7, 9), line(3000, 6, 10), line(2000, 120, 10))
+    assert diagnose(stalls).phase == "prefill"
 
 
 def test_lines_of_decode_alone_are_decode():

@@ -60,6 +60,36 @@ def test_unknown_bits_make_a_range_and_only_what_holds_at_both_ends_is_said():
     assert slow.limiter == "host-overhead"
 
 
+def test_a_long_context_without_a_shape_isnt_called_overhead():
+    """8 x 30,000 positions hold from 0 to 126 GB of KV beside 7 GB of weights."""
+    one = request(
+        prompt_tokens=30_000,
+        output_tokens=1000,
+        concurrency=8,
+        queue_s=0.0,
+        ttft_s=0.05,
+        tpot_s=0.03,
+        parameters=7e9,
+        weight_bits=8,
+    )
+    assert diagnose(one, machine=H100).limiter == "undetermined"
+    short = replace(one, prompt_tokens=300, output_tokens=300, decode_s=9.0, concurrency=1)
+    assert diagnose(short, machine=H100).limiter == "host-overhead"
+
+
+def test_a_machine_named_without_its_memory_is_the_larger_one():
+    """64 GB of weights fit an A100 with 80 GB: nothing says that it is the one with 40."""
+    verdict = diagnose(decoding(tpot_s=0.045, weight_bytes=64e9, machine="a100"))
+    assert verdict.limiter == "memory-bandwidth"
+
+
+def test_attention_over_a_long_prompt_may_be_what_the_count_lacks():
+    long = request(prompt_tokens=25_000, output_tokens=40, prefill_s=2.0, tpot_s=0.01)
+    verdict = diagnose(replace(long, parameters=8e9), machine=H100)
+    assert (verdict.phase, verdict.limiter) == ("prefill", "undetermined")
+    assert any("attention" in str(one) for one in verdict.evidence)
+
+
 def test_weights_that_fit_the_cache_say_nothing_of_memory():
     verdict = diagnose(decoding(tpot_s=0.0005, weight_bytes=40e6), machine=H100)
     assert verdict.limiter == "undetermined"

@@ -96,6 +96,16 @@ def test_evidence_calculates_with_figures_of_the_input_only(case):
         assert set(used) <= known, (evidence, set(used) - known)
 
 
+@pytest.mark.parametrize("case", FORMATS + CASES, ids=lambda case: case.get("name") or case["id"])
+def test_faster_hardware_is_named_only_where_it_is_what_the_phase_waits_for(case):
+    verdict = diagnose(parse(text(case) if "id" in case else case["raw"]))
+    families = {remedy.family for remedy in verdict.remedies}
+    assert "more-compute" not in families or verdict.limiter == "compute"
+    assert "more-bandwidth" not in families or verdict.limiter == "memory-bandwidth"
+    if verdict.phase in ("queue", "load", "overhead"):
+        assert verdict.hardware.startswith("Neither")
+
+
 def test_remedies_are_in_order_of_effect_and_save_no_more_than_their_part():
     for case in CASES:
         verdict = diagnose(parse(text(case)))

@@ -6,6 +6,7 @@ Needs neither torch nor a model. Facts that the paste lacks can be given beside 
 from __future__ import annotations
 
 import argparse
+import codecs
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -53,8 +54,9 @@ def as_json(reports: Sequence[Report], verdict: Verdict) -> str:
 
 def as_text(verdict: Verdict) -> str:
     """A line for each thing that the verdict says."""
+    sure = f", limiter {verdict.limiter}, confidence {verdict.confidence}"
     lines = [
-        f"{verdict.label}, limiter {verdict.limiter}, confidence {verdict.confidence}",
+        verdict.label + (sure if verdict.phase != "insufficient-data" else ""),
         f"about: {verdict.about}" if verdict.about else "",
         _shares(verdict),
         *(f"- {evidence}" for evidence in verdict.evidence),
@@ -72,13 +74,16 @@ def _shares(verdict: Verdict) -> str:
 
 
 def _read(name: str) -> str:
-    """The text of a file; what isn't UTF-8 in it is marked, not refused."""
-    if name == "-":
-        return sys.stdin.read()
+    """The text of a file: UTF-16 where its first bytes say so, as Windows' shell writes it.
+
+    Else UTF-8; what isn't any is marked, not refused.
+    """
     try:
-        return Path(name).read_text(encoding="utf-8", errors="replace")
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise argparse.ArgumentTypeError(f"can't read {name!r}: {error.strerror}") from error
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if wide else "utf-8", errors="replace")
 
 
 def _known(find: Callable[[str], Row]) -> Callable[[str], Row]:

@@ -15,17 +15,22 @@ from ..records.report import Report
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Verdict
 from .choice import choose
+from .figures import percent
 from .hardware import Facts, Limit, decode_limit, machine_facts
 from .parts import LOW, MEDIUM, Split, insufficient
 from .reading import prefill_limit
 from .remedies import hardware, remedies
 from .split import split
-from .thresholds import CLEAR, DOMINANT
+from .thresholds import CLEAR, DOMINANT, KV_FULL
 from .traces import limit_of_trace, split_trace
 from .windows import split_windows
 
 __all__ = ["diagnose"]
 
+NO_METRICS = (
+    "the lines with times and tokens as a tool prints them, "
+    'or in words: "TTFT 0.4 s, then 12 tokens/s, 8B on a 4090"'
+)
 NEEDS_NO_HARDWARE = {
     "queue": "capacity-or-scheduling",
     "load": "model-loading",
@@ -49,7 +54,7 @@ def diagnose(
         return _of_report(subject, machine, shape)
     verdicts = [_of_report(report, machine, shape) for report in subject]
     if not verdicts:
-        nothing = insufficient("no metrics were recognised", "the lines with times and tokens")
+        nothing = insufficient("no metrics were recognised", NO_METRICS)
         return _verdict(nothing, Limit())
     return choose(list(subject), verdicts)
 
@@ -76,6 +81,9 @@ def _of_report(r: Report, machine: Machine | Roofs | None, shape: ModelShape | N
     elif phase == "insufficient-data":
         found, limit = _step_alone(r, facts, shape, found)
     notes = tuple(Evidence(note) for note in r.warnings)
+    if phase == "queue" and not r.windows and (r.kv_usage or 0.0) >= KV_FULL:
+        full = Evidence("the KV cache is full, so nobody is admitted", percent(r.kv_usage))
+        notes = (full, *notes)
     about = f"{r.tool}, {r.label}" if r.label else r.tool
     return _verdict(found, limit, about, notes)
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from ..records.report import Report
 from ..records.verdict import Evidence
+from .figures import digits, tokens
 from .figures import seconds as text_s
-from .figures import tokens
 from .parts import LOW, MEDIUM, Split
-from .thresholds import ALONE, LONG_PROMPT, PROMPT_HEAVY, SHORT_PROMPT, SPREAD
+from .thresholds import ALONE, LONG_PROMPT, PROMPT_HEAVY, ROUNDED, SHORT_PROMPT, SPREAD
 
 
 def alone(r: Report) -> bool:
@@ -58,6 +58,9 @@ def _queue_in_ttft(r: Report) -> Split:
     bounds = {
         "the shortest TTFT": r.ttft_min_s if _spread(r) else None,
         "run time ÷ requests": _between_ends(r),
+        "prompt tokens ÷ prefill rate": r.prompt_tokens / r.prefill_tokens_per_s
+        if r.prompt_tokens and r.prefill_tokens_per_s
+        else None,
         "prompt tokens x TPOT": r.prompt_tokens * r.tpot_s
         if r.prompt_tokens and r.tpot_s
         else None,
@@ -74,7 +77,7 @@ def _queue_in_ttft(r: Report) -> Split:
         return Split(parts, missing=ask, sure=MEDIUM)
     arithmetic = f"{text_s(r.ttft_s)} - {text_s(prefill_s)} = {text_s(queue_s)}"
     evidence = (Evidence(f"queue in TTFT: what it has beyond {name}", arithmetic),)
-    return Split(parts, evidence + _made_by_prefill(r), ask, MEDIUM)
+    return Split(parts, evidence + _overload(r) + _made_by_prefill(r), ask, MEDIUM)
 
 
 def _between_ends(r: Report) -> float | None:
@@ -87,6 +90,14 @@ def _between_ends(r: Report) -> float | None:
 def _spread(r: Report) -> bool:
     """Whether TTFT differs more than prompts of about one length make it differ."""
     return bool(r.ttft_min_s) and r.ttft_s >= SPREAD * r.ttft_min_s
+
+
+def _overload(r: Report) -> tuple[Evidence, ...]:
+    """Requests that come faster than they end."""
+    if not (r.offered_per_s and r.served_per_s) or r.offered_per_s <= r.served_per_s * ROUNDED:
+        return ()
+    rates = f"{digits(r.offered_per_s)} offered, {digits(r.served_per_s)} served in a second"
+    return (Evidence("more requests come than are served", rates),)
 
 
 def _made_by_prefill(r: Report) -> tuple[Evidence, ...]:

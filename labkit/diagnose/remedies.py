@@ -49,6 +49,15 @@ UNKNOWN_DECODE = (
     ("fewer-bytes", "quantised weights, if reading them turns out to be the limit"),
 )
 
+FIRST_OF_EACH = {  # where no part is most of the time
+    "queue": QUEUE_FIRST[0],
+    "load": LOAD_FIRST[0],
+    "prefill": PROMPT_FIRST[0],
+    "decode": STEPS_FIRST[1],
+    "overhead": OUTSIDE_FIRST[0],
+}
+WORTH_WORK = 0.1  # a part below this share of the time isn't
+
 PHASES_OF_MODEL = ("prefill", "decode")
 
 TABLE = {
@@ -66,7 +75,6 @@ OTHERWISE = {
     "queue": QUEUE_FIRST,
     "load": LOAD_FIRST,
     "overhead": OUTSIDE_FIRST,
-    "balanced": PROMPT_FIRST[:1] + STEPS_FIRST[1:] + MEASURE_FIRST,
     "insufficient-data": MEASURE_FIRST,
 }
 
@@ -75,6 +83,10 @@ def remedies(
     phase: str, limiter: str, shares: dict[str, float], in_model: bool = True
 ) -> tuple[Remedy, ...]:
     """What to do, in order of effect. `in_model`: the overhead is paid inside the model's steps."""
+    if phase == "balanced":
+        parts = sorted(shares, key=shares.__getitem__, reverse=True)
+        parts = [name for name in parts if shares[name] >= WORTH_WORK]
+        return tuple(Remedy(*FIRST_OF_EACH[name], shares[name]) for name in parts)
     rows = TABLE.get((phase, limiter), OTHERWISE[phase])
     if phase == "overhead" and not in_model:
         rows = OUTSIDE_FIRST
@@ -92,7 +104,8 @@ def hardware(phase: str, limiter: str, shares: dict[str, float]) -> str:
     if limiter == "memory-bandwidth":
         return f"More bandwidth shortens {phase}; more FLOP/s do not.{part}"
     if phase in ("queue", "load", "overhead"):
-        return f"Neither more FLOP/s nor more bandwidth helps before {phase} is dealt with."
+        name = {"queue": "the queue", "load": "loading", "overhead": "the overhead"}[phase]
+        return f"Neither more FLOP/s nor more bandwidth helps before {name} is dealt with."
     if phase == "insufficient-data":
         return "Nothing here says whether faster hardware would help."
     parts = [f" ({percent(shares[n])} of the time)" if n in shares else "" for n in PHASES_OF_MODEL]

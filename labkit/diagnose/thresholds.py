@@ -20,6 +20,8 @@ ALONE = 1.2
 # Answers of unknown length: hardly one is shorter than the first, many are shorter than the second.
 FEW_OUTPUT_TOKENS = 16
 MANY_OUTPUT_TOKENS = 200
+# Two printed rates that differ by less than this are the same.
+ROUNDED = 1.1
 # A mean TTFT this many times the shortest one: some waited, and not for their own prompt alone.
 SPREAD = 2.0
 # A prompt this long, and this many times the answer: a queue before it is made by prefill.
