@@ -43,7 +43,8 @@ def mentions(words: list[Word], vocabulary: Vocabulary) -> tuple[list[Mention], 
     """Contents and cues, each in order of their first word. Takes linear time."""
     meanings = [vocabulary.elements_of(word.text) for word in words] + [frozenset()]
     marks = [word.is_mark for word in words] + [True]
-    found: dict[str, set[Mention]] = {"content": set(), "cues": set()}
+    contents: set[Mention] = set()
+    cues: list[Mention] = []
     for first in range(len(words)):
         following = meanings[first + 1]
         for pattern in vocabulary.starting(words[first].text):
@@ -54,10 +55,10 @@ def mentions(words: list[Word], vocabulary: Vocabulary) -> tuple[list[Mention], 
                 loose = last - first > len(pattern.rest) and not pattern.denies
                 weight = len(pattern.rest) + 1
                 mention = Mention(pattern.kind, pattern.name, first, last, weight, loose)
-                found[pattern.group].add(mention)
-    found["content"].update(_framed(words, meanings, vocabulary.frames))
-    cues = sorted(found["cues"], key=itemgetter(2, 3, 0))  # first, last, kind
-    return _longest(found["content"]), cues
+                (contents.add if pattern.group == "content" else cues.append)(mention)
+    contents.update(_framed(words, meanings, vocabulary.frames))
+    cues.sort(key=itemgetter(2, 3, 0))  # first, last, kind
+    return _longest(contents), cues
 
 
 def _match(

@@ -100,14 +100,17 @@ def _promoted(found: list[Claim], kind: str) -> list[Claim]:
     named = [claim for claim in of_kind if claim.stance == "mentioned"]
     if any(claim.holds for claim in of_kind) or not named:
         return found
-    if len({claim.name for claim in named}) > 1:
-        named = [claim for claim in named if not claim.loose]
-    if len({claim.name for claim in named}) != 1:
+    names = {claim.name for claim in named}
+    if len(names) > 1:
+        names = {claim.name for claim in named if not claim.loose}
+    if len(names) != 1:
         return found
-    supported = kind != "phase" or named[0].name == "load"
-    if not supported and not any(claim.holds for claim in found):
-        return found
-    return [replace(one, stance="asserted") if one in named else one for one in found]
+    supported = kind != "phase" or names == {"load"} or any(claim.holds for claim in found)
+    alone = {(kind, name, "mentioned") for name in names if supported}
+    return [
+        replace(one, stance="asserted") if (one.kind, one.name, one.stance) in alone else one
+        for one in found
+    ]
 
 
 def _goes_on(scene: Scene) -> bool:

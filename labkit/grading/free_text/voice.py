@@ -94,7 +94,9 @@ def _would_be(content: Mention, scene: Scene) -> bool:
 
 def reported(content: Mention, scene: Scene) -> bool:
     """Whether others say it, or the writer once did: "people say …", "at first I thought …"."""
-    said = scene.following()
+    said, after = scene.following(), _next_segment(scene)
+    if after and after.segment.all("agree"):
+        return False  # "…, they say. I agree."
     if said and said.clause.length <= 4 and said.has("report"):
         return True
     return any(cue.first <= content.first for cue in scene.segment.reports) or _seems(scene)
@@ -102,8 +104,13 @@ def reported(content: Mention, scene: Scene) -> bool:
 
 def _seems(scene: Scene) -> bool:
     """Whether it is only the look of it: "it looks like prefill, but it is the queue"."""
+    after = _next_segment(scene)
+    turned = after is not None and after.clause.sentence == scene.clause.sentence
+    return turned and scene.has("seems") and any(c.kind == "phase" for c in after.contents)
+
+
+def _next_segment(scene: Scene) -> Scene | None:
     after = scene.after
     while after and after.segment is scene.segment:
         after = after.after
-    turned = after is not None and after.clause.sentence == scene.clause.sentence
-    return turned and scene.has("seems") and any(c.kind == "phase" for c in after.contents)
+    return after
