@@ -150,7 +150,6 @@ def test_bad_input_is_said_in_the_panel(page):
     wait_until_it_says(page, "at least 1", panel=1)
 
 
-
 def test_the_ladder_is_climbed_rung_by_rung(page):
     last = page.locator(".jp-CodeCell").last
     last.locator(".cm-content").fill('ui.ladder("toy", new_tokens=6)')
