@@ -20,12 +20,16 @@ from toys import MACHINE, SHAPE, trace_of
 
 from labkit import records, scenarios, ui
 from labkit.grading import answers
-from labkit.grading.free_text import grade
+from labkit.grading.free_text import Grade, Quote, grade
 from labkit.progress import Attempt, Book
-from labkit.records import CheckResult
+from labkit.records import CheckResult, Evidence, Remedy, Report, Verdict
 from labkit.records.machine import Roofs
+from labkit.results import LevelScore
 from labkit.roofline.whatif import observed
+from labkit.ui import diagnosis_text as text
 from labkit.ui.diagnosis import Exercise
+from labkit.ui.diagnosis_paste import together
+from labkit.ui.diagnosis_verdict import Finding, card
 from labkit.ui.panel import Panel
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)>"
@@ -209,6 +213,37 @@ def test_the_hostile_text_was_there_to_be_shown(name, tmp_path):
     if name == "own_run":
         panel.wait(TIMEOUT_S)
     assert "&lt;script&gt;" in "".join(shown(panel))
+
+
+QUOTE = Quote(EVIL, EVIL, EVIL, EVIL, 0, 1)
+GRADE = Grade("wrong", EVIL, verdict=EVIL, claims=(QUOTE,), feedback=(EVIL,))
+VERDICT = Verdict(
+    "decode",
+    "undetermined",
+    EVIL,
+    about=EVIL,
+    evidence=(Evidence(EVIL, EVIL),),
+    missing=(EVIL,),
+    remedies=(Remedy(EVIL, EVIL, 0.5),),
+    hardware=EVIL,
+)
+REPORT = Report(EVIL, "request", label=EVIL, statistic=EVIL, machine=EVIL, warnings=(EVIL,))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        text.feedback_html(GRADE),
+        text.solution_html(replace(SCENARIO, truth=replace(SCENARIO.truth, why=EVIL))),
+        text.score_html((LevelScore(1, 1, 1, 1, 1, EVIL),), EVIL),
+        card(EVIL, Finding(VERDICT, REPORT)),
+        together(VERDICT, 2),
+    ],
+    ids=["feedback", "solution", "score", "card", "together"],
+)
+def test_whatever_a_record_holds_is_shown_as_text(html):
+    assert "&lt;" in html
+    assert not alive(html)
 
 
 def test_results_of_checks_and_grades_are_shown_as_text():
