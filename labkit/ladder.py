@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from . import experiments, guesses, models, roofline, rungs
 from .experiments import RaceRequest
@@ -101,16 +102,22 @@ class Climb:
     def _get_ready(self, footing: Footing) -> None:
         """The rung's arm, or the reason why there is none."""
         try:
-            loop = footing.kind.ready(self._loaded)
+            loaded = self._row_by_row if footing.kind.row_by_row else self._loaded
+            loop = footing.kind.ready(loaded)
         except (NotHere, BadRequest, models.ModelError) as reason:
             footing.skipped = str(reason)
             return
         footing.loop = loop
         ids, new_tokens = [self._ids], self._request.new_tokens
         footing.arm = Arm(footing.kind.name, lambda: loop(ids, new_tokens))
-        layout = footing.kind.layout or self._setup.settings.layout
+        layout = "plain" if footing.kind.row_by_row else self._setup.settings.layout
         settings = replace(self._setup.settings, layout=layout)
         footing.setup = replace(self._setup, settings=settings)
+
+    @cached_property
+    def _row_by_row(self) -> models.Loaded:
+        """One copy for all rungs that want it."""
+        return rungs.row_by_row(self._loaded)
 
     def ladder(self) -> Ladder:
         """The rungs that were begun."""

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-import torch
-
 from . import generate, models
 from .generate import BadRequest
 from .models.layout import wants_cpu_layout
@@ -36,8 +34,8 @@ class NotHere(ValueError):
 class Kind:
     """One rung before it is climbed.
 
-    Without `eager` the host's time does not count. `layout` is that of the weights; None: as they
-    were loaded.
+    Without `eager` the host's time does not count. With `row_by_row` the weights lie in torch's own
+    order, else as they were loaded.
     """
 
     name: str
@@ -46,29 +44,28 @@ class Kind:
     ready: Callable[[models.Loaded], Arm]
     cost: CostOf
     eager: bool = True
-    layout: str | None = None
+    row_by_row: bool = False
     guesses: bool = False
 
 
 # ---- getting ready -------------------------------------------------------------------------------
 
 
-def plain(loop: Callable, loaded: models.Loaded) -> Arm:
-    """That loop over the model with its weights in torch's own order."""
-    return partial(loop, _row_by_row(loaded))
+def eager(loop: Callable, loaded: models.Loaded) -> Arm:
+    return partial(loop, loaded.model)
 
 
-def _row_by_row(loaded: models.Loaded) -> torch.nn.Module:
+def row_by_row(loaded: models.Loaded) -> models.Loaded:
     """The model itself if its weights lie so already, else a copy that is turned back."""
     if all(weight.is_contiguous() for weight in loaded.model.parameters()):
-        return loaded.model
+        return loaded
     needed = sum(weight.nbytes for weight in loaded.model.parameters())
     if needed > free_bytes(loaded.device):
         raise NotHere(f"a second copy of the weights needs {needed / 1e9:.1f} GB, not free here")
     twin = copy.deepcopy(loaded.model)
     for weight in twin.parameters():
         weight.data = weight.data.contiguous()
-    return twin
+    return replace(loaded, model=twin)
 
 
 def turned(loaded: models.Loaded) -> Arm:
@@ -79,10 +76,10 @@ def turned(loaded: models.Loaded) -> Arm:
 
 
 def compiled(loaded: models.Loaded) -> Arm:
-    """The compiled step; it wants the weights row by row."""
+    """The compiled step, which wants the weights row by row."""
     from .lean import fastest  # brings the compiler, which only this rung needs
 
-    return fastest(_row_by_row(loaded))
+    return fastest(loaded.model)
 
 
 def eight_bits(loaded: models.Loaded) -> Arm:
@@ -136,25 +133,25 @@ KINDS = (
         "naive",
         "nothing yet",
         "a pass over all positions for each token",
-        partial(plain, generate.naive),
+        partial(eager, generate.naive),
         all_again,
-        layout="plain",
+        row_by_row=True,
     ),
     Kind(
         "cached",
         "keys and values are kept; a pass reads one token",
         "memory for the cache, copied at each step to grow",
-        partial(plain, generate.cached),
+        partial(eager, generate.cached),
         growing,
-        layout="plain",
+        row_by_row=True,
     ),
     Kind(
         "preallocated",
         "the cache has its final size from the start: no copy",
         "attention reads empty slots as well",
-        partial(plain, generate.preallocated),
+        partial(eager, generate.preallocated),
         fixed,
-        layout="plain",
+        row_by_row=True,
     ),
     Kind(
         "weight layout",
@@ -170,7 +167,7 @@ KINDS = (
         compiled,
         fused,
         eager=False,
-        layout="plain",
+        row_by_row=True,
     ),
     Kind(
         "quantised",

@@ -78,6 +78,14 @@ def test_layouts_are_what_the_traces_say(ladder, toy):
     assert not all(weight.is_contiguous() for weight in toy.model.parameters())  # left as it was
 
 
+def test_all_rungs_with_plain_weights_share_one_copy(toy):
+    climb = Climb(LadderRequest(toy, new_tokens=4, names=ARMS), toy, ROOFS)
+    list(climb.steps())
+    models_used = {id(footing.loop.args[0]) for footing in climb._footings}
+    assert len(models_used) == 1
+    assert id(toy.model) not in models_used
+
+
 def test_a_rung_that_lacks_something_is_kept_with_the_reason(toy, monkeypatch):
     def missing(loaded):
         raise rungs.NotHere("no compiler here: install one")
