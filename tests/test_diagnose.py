@@ -89,6 +89,11 @@ def test_a_known_queue_leaves_the_rest_of_ttft_to_prefill():
     assert diagnose(known).phase == "prefill"
 
 
+def test_a_ttft_shorter_than_the_queue_was_taken_behind_it():
+    late = request(queue_s=20.0, ttft_s=0.5, decode_s=2.5)
+    assert diagnose(late).shares["prefill"] == pytest.approx(0.5 / 23)
+
+
 def test_one_spread_of_ttft_is_lengths_another_is_a_queue():
     figures = {"ttft_s": 2.0, "tpot_s": 0.01, "prompt_tokens": 500, "output_tokens": 101}
     near = report("bench", "aggregate", ttft_min_s=1.5, **figures)

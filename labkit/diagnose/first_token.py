@@ -30,7 +30,9 @@ def before_first_token(r: Report) -> Split:
     if r.prefill_s:
         return _cold(r, Split({"queue": r.queue_s or 0.0, "prefill": r.prefill_s}))
     if r.queue_s is not None:
-        rest_s = max(0.0, r.ttft_s - r.queue_s)
+        if r.queue_s > r.ttft_s:  # a clock that started behind the queue
+            return Split({"queue": r.queue_s, "prefill": r.ttft_s})
+        rest_s = r.ttft_s - r.queue_s
         arithmetic = f"{text_s(r.ttft_s)} - {text_s(r.queue_s)} = {text_s(rest_s)}"
         seen = Evidence("TTFT without the queue in it", arithmetic)
         return Split({"queue": r.queue_s, "prefill": rest_s}, (seen,))

@@ -22,7 +22,7 @@ _rate = rf"(?<![\d.,])({NUMBER}) ?(?:tok(?:en)?s? ?(?:/|per|a) ?s(?:ec(?:ond)?)?
 _names = {
     "first": r"first (?:request|call|run)",
     "fastest": r"(?:shortest|fastest|lowest|min(?:imum)?) ttft",
-    "queue": r"queue(?:d|ing)?(?: time)?|waiting(?: time)?|wait time",
+    "queue": r"queue(?:d|ing)?(?: time)?|waiting(?: time)?|\bwait(?:s|ed)?(?: time)?\b",
     "ttft": r"\bttft\b|time[ -]to[ -]first[ -]token|first token|starts? (?:answering )?in",
     "tpot": r"\btpot\b|\bitl\b|time per output token|inter-token latency|per token",
     "load": r"\bload(?:ing)?(?: time)?\b|cold start",
