@@ -20,6 +20,7 @@ from labkit.reports import parse
 from labkit.ui.diagnosis import Exercise
 from labkit.ui.diagnosis_practice import Practice, next_scenario
 from labkit.ui.diagnosis_verdict import label, shares_sentence
+from labkit.ui.panel import Panel
 
 TIMEOUT_S = 60
 RIGHT = (
@@ -35,8 +36,9 @@ prompt eval time =    1450.20 ms /  1320 tokens (    1.10 ms per token,   910.22
 
 
 @pytest.fixture(autouse=True)
-def data_folder(tmp_path, monkeypatch):
-    """Progress of this test alone, never the user's."""
+def alone(tmp_path, monkeypatch):
+    """Progress of this test alone, never the user's; and no page whose drawing is waited for."""
+    monkeypatch.setattr(Panel, "_settle", lambda panel: None)
     monkeypatch.setenv("LABKIT_DATA", str(tmp_path / "data"))
 
 

@@ -52,8 +52,9 @@ PASTE = f'TTFT 50 ms, 2 tokens/s, 100 output tokens, "model": "{EVIL}", on a {EV
 
 
 @pytest.fixture(autouse=True)
-def data_folder(tmp_path, monkeypatch):
-    """Progress of this test alone, never the user's."""
+def alone(tmp_path, monkeypatch):
+    """Progress of this test alone, never the user's; and no page whose drawing is waited for."""
+    monkeypatch.setattr(Panel, "_settle", lambda panel: None)
     monkeypatch.setenv("LABKIT_DATA", str(tmp_path))
 
 
