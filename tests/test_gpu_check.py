@@ -107,7 +107,7 @@ def test_the_command_prints_measured_beside_predicted(tmp_path, monkeypatch, cap
     monkeypatch.setattr(gpu_check, "CPU", TOY)
     assert main(["gpu-check", "--device", "cpu", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert "2 × 1 new tokens at context 16" in out
+    assert "decode at 16, 2 together" in out
     assert "of its roof" in out
     assert "identical so far" in out
     assert "roofs.json, race.json" in out

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..gpu_check import Outcome
     from ..records.ladder import Ladder
-    from ..records.passes import Passes
+    from ..records.passes import Pass, Passes
 
 
 def add_to(commands: argparse._SubParsersAction) -> None:
@@ -99,7 +99,12 @@ def passes_table(passes: Passes) -> Table:
     rows = []
     for timing in passes.timings:
         what, took_s = timing.what, timing.median_s
-        name = f"{what.batch} × {what.new_tokens:,} new tokens at context {what.context:,}"
         said_s = expected(passes.model, what, passes.roofs).seconds
-        rows.append((name, ms(took_s), ms(said_s), f"{said_s / took_s - 1:+.0%}"))
+        rows.append((_named(what), ms(took_s), ms(said_s), f"{said_s / took_s - 1:+.0%}"))
     return Table(("pass", "measured", "predicted", "off by"), tuple(rows))
+
+
+def _named(what: Pass) -> str:
+    if what.new_tokens == what.context:
+        return f"prefill of {what.context:,}"
+    return f"decode at {what.context:,}, {what.batch} together"
