@@ -255,7 +255,7 @@ def results_report(folder: str | Path = ".") -> ResultsReport:
 def batch_sizes(
     model: str | models.Loaded = models.DEFAULT,
     most: int = 16,
-    context: int = 32,
+    context: int = 16,
     roofs: Roofs | None = None,
 ) -> BatchSizes:
     """Decode for 1 to `most` sequences: all users' tokens/s against one user's wait."""
