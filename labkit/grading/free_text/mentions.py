@@ -110,16 +110,16 @@ def _windows(
 def _longest(found: set[Mention]) -> list[Mention]:
     """Contents without those that a longer one of a rival kind covers, or an equal one before."""
     taken: list[Mention] = []
-    spans: set[tuple[int, int]] = set()
+    spans: dict[tuple[int, int], int] = {}  # and how many words were matched there
     used: dict[str, set[int]] = {"where": set(), "why": set()}
     ranked = sorted(found, key=_rank)
     for mention in ranked:
         places = range(mention.first, mention.last + 1)
         span = (mention.first, mention.last)
         layers = [used[layer] for layer in _layers(mention)]
-        if span in spans or all(layer.isdisjoint(places) for layer in layers):
+        if spans.get(span) == mention.weight or all(layer.isdisjoint(places) for layer in layers):
             taken.append(mention)
-            spans.add(span)
+            spans[span] = mention.weight
             for layer in layers:
                 layer.update(places)
     return sorted(taken, key=lambda m: (m.first, m.kind, m.name))
