@@ -31,7 +31,10 @@ _names = {
     "total": r"\btotal(?: time)?\b|end[ -]to[ -]end|\b(?:e2e|latency|takes|took|wall)\b",
 }
 TIMES = {name: re.compile(rf"(?:{words}){_gap}{_time}") for name, words in _names.items()}
-_in_name = re.compile(rf"\b(ttft|tpot|itl)[ _]?[(\[]?(ms|s)[)\]]?[\"' :=|]{{1,8}}({NUMBER})")
+_in_name = re.compile(
+    r"\b(?:(ttft|time to first token)|tpot|itl|time per output token|inter-token latency)"
+    rf"[ _]?[(\[]?(ms|s)[)\]]?[\"' :=|]{{1,8}}({NUMBER})"
+)
 _each = re.compile(rf"{_time} ?(?:/|per|a|each) ?token")
 _before_first = re.compile(
     rf"{_time}{_gap}(?:before|until|till|to|for) (?:the |its |my )?first token"
@@ -95,7 +98,7 @@ def read(paste: Paste) -> list[Report]:
     text = Text(paste.lower)
     times = {}
     while found := text.take(_in_name):
-        times.setdefault(found[0].replace("itl", "tpot"), seconds(found[2], found[1]))
+        times.setdefault("ttft" if found[0] else "tpot", seconds(found[2], found[1]))
     if found := text.take(_before_first):
         times.setdefault("ttft", seconds(found[0], _short(found[1])))
     counts = {}
