@@ -67,7 +67,7 @@ class PasteBox(Panel):
             rows=8,
             continuous_update=False,
             style=WIDE,
-            layout={"width": "100%", "flex_flow": "column"},
+            layout={"width": "calc(100% - 6px)", "flex_flow": "column"},
         )
         self.machine = _choice("Machine", "", {name: name for name in catalog.machines()})
         self.model = _choice("Model", "", {name: name for name in catalog.models()})
