@@ -109,6 +109,8 @@ DIRT = {
     "llama.cpp": lambda line: "0.12.345.678 I " + line,
     "api server": lambda line: "(APIServer pid=1) " + line,
     "kubernetes": lambda line: "2026-01-05T09:00:00.123456789Z stdout F " + line,
+    "python": lambda line: "2026-01-05 09:00:00,123 - INFO - " + line,
+    "level": lambda line: "INFO: " + line,
     "compose": lambda line: "engine-1  | " + line,
     "all of them": lambda line: f"> \x1b[2m2026-01-05 09:00:00,123 [53409] {line}\x1b[0m\r",
 }

@@ -23,8 +23,9 @@ _log = re.compile(
     r"|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"  # a date
     r"|(?:stdout|stderr) [FP]"  # Kubernetes, behind the date
     r"|\([A-Z]\w{2,30} pid=\d{1,8}\)"  # vLLM
+    r"|(?:DEBUG|INFO|WARN|WARNING|ERROR):?|-"  # Python
     r"|\[\d{4,5}\]|\d{1,4}\.\d\d\.\d{3}\.\d{3} [DIWE]"  # llama.cpp
-    r")[ \t]){1,4}"
+    r")[ \t]){1,6}"
 )
 _compose = re.compile(r"(?m)^[\w.-]{1,60}-\d{1,3} {1,20}\| ")  # Docker Compose
 _unit = r"[ ]?(?:ms|s|sec|seconds|µs|us|t/s|tok|%|GB|GiB|ms/T)\b"

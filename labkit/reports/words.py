@@ -16,9 +16,9 @@ from .units import NUMBER, number, seconds
 MOST_CHARACTERS = 20_000  # who describes a run in words is done before that
 
 _unit = r"(ms|milliseconds?|secs?|seconds?|s|minutes?|min|µs|us)\b"
-_time = rf"(?<![\d.,])({NUMBER}) ?{_unit}"
+_time = rf"(?<![\w.,])({NUMBER}) ?{_unit}"
 _gap = r"[^\d\n;.]{0,25}?"
-_rate = rf"(?<![\d.,])({NUMBER}) ?(?:tok(?:en)?s? ?(?:/|per|a) ?s(?:ec(?:ond)?)?\b|t/s\b|tps\b)"
+_rate = rf"(?<![\w.,])({NUMBER}) ?(?:tok(?:en)?s? ?(?:/|per|a) ?s(?:ec(?:ond)?)?\b|t/s\b|tps\b)"
 _names = {
     "first": r"first (?:request|call|run)",
     "fastest": r"(?:shortest|fastest|lowest|min(?:imum)?) ttft",
