@@ -163,7 +163,6 @@ def test_the_ladder_is_climbed_rung_by_rung(page):
     last.locator(".cm-content").fill("6 * 7")
 
 
-
 def test_slots_fill_while_both_policies_serve_and_stop_ends_them(page):
     last = page.locator(".jp-CodeCell").last
     last.locator(".cm-content").fill('ui.batching("toy", requests=200, answers=(100, 256))')
