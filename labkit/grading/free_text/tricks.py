@@ -28,7 +28,8 @@ def rows(scenes: list[Scene]) -> set[int]:
     listed: set[int] = set()
     for row in _runs(scenes, contents):
         inside = [content for content in contents if row[0] <= content.first <= row[-1]]
-        if _lacks_choice(inside):
+        one = all(scenes[0].words[place].text != "." for place in range(row[0], row[-1]))
+        if _lacks_choice(inside, one):
             listed.update(row)
     return listed
 
@@ -85,15 +86,18 @@ def _places(mentions: list[Mention]) -> set[int]:
     return {place for m in mentions for place in range(m.first, m.last + 1)}
 
 
-def _lacks_choice(contents: list[Mention]) -> bool:
+def _lacks_choice(contents: list[Mention], one_sentence: bool) -> bool:
+    """Whether all is named; a sentence with a phase and a limiter needs fewer remedies for that."""
+
     def different(*kinds: str) -> int:
         names = {content.name for content in contents if content.kind in kinds}
         return len(names - {"memory"})
 
     times = Counter((content.kind, content.name) for content in contents).values()
     again = len(times) > 1 and min(times) > 1
-    several = again or different("phase") > 1 or different("resource", "limiter") > 1
-    return several or different("remedy", "weak") >= FAMILIES
+    phases, limiters = different("phase"), different("resource", "limiter")
+    enough = FAMILIES - bool(phases and limiters and one_sentence)
+    return again or phases > 1 or limiters > 1 or different("remedy", "weak") >= enough
 
 
 def orders(scenes: list[Scene]) -> set[int]:
