@@ -131,7 +131,7 @@ def rounded_up(slots: int) -> int:
 KINDS = (
     Kind(
         "naive",
-        "nothing yet",
+        "nothing is kept from token to token",
         "a pass over all positions for each token",
         partial(eager, generate.naive),
         all_again,
