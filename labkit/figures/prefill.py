@@ -46,7 +46,7 @@ class PrefillView:
 
 def prefill(view: PrefillView | None = None) -> go.Figure:
     """The figure, empty or of `view`."""
-    figure = make_subplots(rows=1, cols=3, subplot_titles=TITLES, horizontal_spacing=0.075)
+    figure = make_subplots(rows=1, cols=3, subplot_titles=TITLES, horizontal_spacing=0.095)
     figure.add_trace(predicted_line("ttft-predicted", "ms", "predicted from the roofs"), 1, 1)
     figure.add_trace(spread_line("ttft-spread"), 1, 1)
     figure.add_trace(measured_line("ttft-measured", "ms", "measured (median, 5 to 95 %)"), 1, 1)
@@ -59,10 +59,12 @@ def prefill(view: PrefillView | None = None) -> go.Figure:
     figure.data[-1].mode = "markers"
     plain(figure, height=400)
     figure.update_xaxes(type="log", dtick=1)
-    figure.update_yaxes(type="log", exponentformat="SI")
+    figure.update_yaxes(type="log", exponentformat="SI", dtick="D2")
     for column, title in enumerate(("prompt tokens", "prompt tokens", "FLOPs for each byte"), 1):
         figure.update_xaxes(title_text=title, row=1, col=column)
     figure.update_yaxes(title_text="ms", exponentformat="none", row=1, col=1)
+    for column in (2, 3):
+        figure.update_yaxes(title_text="FLOP/s", title_standoff=2, row=1, col=column)
     figure.update_annotations(font_size=13)
     figure.update_layout(
         legend={"y": -0.22, "yanchor": "top", "x": 0, "xanchor": "left"},

@@ -68,15 +68,11 @@ def label_of(trace: Trace) -> str:
 
 def told_where(traces: Sequence[Trace], this: str | None = None) -> str:
     """That a saved run is shown, and whether its machine is called like this one, `this`."""
-    there = traces[0].machine
+    there = traces[0].machine.name
     this = measure.this_machine(models.default_device()).name if this is None else this
-    when = f" at {traces[0].started_at}" if traces[0].started_at else ""
-    if there.name == this:
-        return f"a saved run is shown, recorded{when} on a machine of this kind, {this}"
-    return (
-        f"a saved run is shown, recorded{when} on another machine: {there.name} "
-        f"({there.device}), not on this one, {this}"
-    )
+    if there == this:
+        return "a saved run is shown, of a machine like this one"
+    return f"a saved run of another machine is shown: {there}"
 
 
 def show_said(panel: RaceSaid, traces: Sequence[Trace]) -> None:
