@@ -6,6 +6,8 @@
     models      loads a model, or builds one from its shape; says what fits
     generate    naive, cached, preallocated: iterators of tokens, without a clock
     speculative guesses that one pass checks: the same tokens from fewer passes
+    compiled    a decode step as one program; lean: a Llama's, written out for the compiler
+    quantised   weights of fewer bits; perplexity: what they cost the text
     measure     the clock: warm-up, synchronising, one Step for each token
     ladder      the same text in faster and faster ways, each against its own roof
     attention   attention back ends side by side: time and memory

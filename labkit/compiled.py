@@ -58,11 +58,12 @@ class Compiled:
     """A model with a compiled decode step; called like an arm, for one run at a time.
 
     `step` replaces the model's own decode step (module `lean`). Raises BadRequest where there is no
-    compiler.
+    compiler, and for a model with sliding windows.
     """
 
     def __init__(self, model, step: Step | None = None):
         check_compiler(model.device)
+        _check_windows(model)
         self.model = model
         self.compile_s = 0.0  # of all sizes so far
         self.recompiles = 0  # that happened inside steps: 0, if all is well
@@ -163,6 +164,15 @@ def check_compiler(device: torch.device) -> None:
         raise BadRequest(f"there is no C++ compiler ({_cpu_compiler()}) here: {_remedy()}")
     if device.type == "mps":
         raise BadRequest(f"compiled steps are for CPUs and CUDA, not for MPS: use 'cpu', {REMEDY}")
+
+
+def _check_windows(model) -> None:
+    """A window's cache counts its positions in Python: each step would be compiled anew."""
+    if any(StaticCache(config=model.config, max_cache_len=SLOTS).is_sliding):
+        raise BadRequest(
+            f"{model.config.model_type} has sliding windows, whose fixed cache would have every "
+            "step compiled anew: use 'cached' or 'preallocated', or a model without windows"
+        )
 
 
 def _cpu_compiler() -> str:
