@@ -1,7 +1,7 @@
 """The grader of free text: labelled answers, what must not change a verdict, and what it claims.
 
 `answers-dev.jsonl` is the given corpus of 90. `answers-more.jsonl` and `answers-fresh.jsonl` are
-1,700 of our own of the same kinds, each labelled before the grader had seen it; the grader was then
+2,146 of our own of the same kinds, each labelled before the grader had seen it; the grader was then
 improved with them, so the rates below are for what it has seen. `claims-in-words.jsonl` says each
 claim in many words. What the grader says back, and its parts, are tested in
 `test_free_text_parts.py`.

@@ -17,6 +17,9 @@ from .words import Word
 MANY_WORDS = 4  # a row is at least so long …
 BESIDE_OTHERS = 6  # or so long, where other words stand in the same sentence
 SHARE = 0.75  # … and consists of the subject's words to at least this part
+LABELS = ("phase", "limiter", "remedy", "and")
+IDLE = 2  # words of the subject that claim nothing ("TTFT", "tokens"): a row with these is a list
+MANY_NAMES = 6  # in one sentence without a verb; two more in several
 FAMILIES = 4  # so many remedies at once are listed, not recommended
 
 
@@ -25,13 +28,23 @@ def rows(scenes: list[Scene]) -> set[int]:
     if not scenes:
         return set()
     contents = [one for scene in scenes for one in scene.contents if not one.framed]
+    idle = _idle(scenes)
     listed: set[int] = set()
     for row in _runs(scenes, contents):
         inside = [content for content in contents if row[0] <= content.first <= row[-1]]
         one = all(scenes[0].words[place].text != "." for place in range(row[0], row[-1]))
-        if _lacks_choice(inside, one):
+        kinds = {content.kind.replace("weak", "remedy") for content in inside}
+        padded = {"phase", "remedy"} <= kinds and len(idle.intersection(row)) >= IDLE
+        if padded or _lacks_choice(inside, one):
             listed.update(row)
     return listed
+
+
+def _idle(scenes: list[Scene]) -> set[int]:
+    """Places of words of the subject that claim nothing and are no labels."""
+    claimed = [c for scene in scenes for c in scene.contents if c.kind != "noise"]
+    places = _places(_cues(scenes, "term")) - _places(claimed)
+    return {place for place in places if scenes[0].words[place].text not in LABELS}
 
 
 def _runs(scenes: list[Scene], contents: list[Mention]) -> Iterator[list[int]]:
@@ -97,6 +110,7 @@ def _lacks_choice(contents: list[Mention], one_sentence: bool) -> bool:
     again = len(times) > 1 and min(times) > 1
     phases, limiters = different("phase"), different("resource", "limiter")
     enough = FAMILIES - bool(phases and limiters and one_sentence)
+    again |= len(contents) >= (MANY_NAMES if one_sentence else MANY_NAMES + 2)
     return again or phases > 1 or limiters > 1 or different("remedy", "weak") >= enough
 
 
