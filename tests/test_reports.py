@@ -191,6 +191,11 @@ def test_facts_beside_the_metrics_reach_the_report():
     assert (one.parameters, one.weight_bits, one.machine) == (7e9, 4.85, "4090")
 
 
+def test_a_machine_is_named_with_its_memory_and_their_number():
+    (one,) = parse("Llama 70B on 2 x A100-40GB\n\n" + SERVER)
+    assert (one.machine, one.gpus) == ("a100-40gb", 2)
+
+
 def test_a_fact_told_in_two_ways_is_dropped():
     assert parse("7B or 13B?\n" + SERVER)[0].parameters is None
 
