@@ -84,7 +84,7 @@ def _framed(
     for end in range(len(words) + 1):
         if end == len(words) or words[end].text in ENDS_FRAME or end - first >= LONGEST_STRETCH:
             met = set().union(*meanings[first:end])
-            for frame in frames:
+            for frame in frames if end - first > 1 else ():
                 if met.issuperset(frame.roles) and met.isdisjoint(frame.without):
                     yield from _windows(frame, words, meanings, first, end)
             first = end + 1
