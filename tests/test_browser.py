@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import browser
 import pytest
 
 from labkit import records
+from labkit.bench import browser
 
 if browser.chromium() is None and not os.environ.get("CI"):
     pytest.skip("no Chromium here: install Debian's package `chromium`", allow_module_level=True)
@@ -26,6 +26,8 @@ POINTS = """(n) => {
   const chart = document.querySelectorAll('.labkit-panel')[n]?.querySelector('.js-plotly-plot');
   return chart?.data?.find((trace) => trace.meta === 'cached-ms')?.x?.length ?? 0;
 }"""
+STOP_ALL = """() => document.querySelectorAll('.labkit-panel button')
+  .forEach((button) => button.title.startsWith('Stop') && button.click())"""
 SAYS = """([n, words]) => document.querySelectorAll('.labkit-panel')[n]
   ?.querySelector('[role=status], [role=alert]')?.textContent.includes(words)"""
 
@@ -48,8 +50,7 @@ def page(tab):
     browser.run_all(tab)
     tab.wait_for_function("() => document.querySelectorAll('.main-svg').length >= 2")
     yield tab
-    for stop in tab.get_by_role("button", name="Stop", disabled=False).all():
-        stop.click()
+    tab.evaluate(STOP_ALL)
 
 
 def click(page, name: str, panel: int = 0) -> None:

@@ -1,1 +1,0 @@
-from labkit.bench.browser import *  # noqa: F403
