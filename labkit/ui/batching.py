@@ -61,7 +61,7 @@ class Batching(Panel):
         self.export = Export("batching", self._write)
         first = w.HBox([self.slots, self.count, self.lengths, self.longest])
         rows = [first, w.HBox([self.per_s, self.seed])]
-        super().__init__([self._model, *rows], [self.figure, self.text, self.export])
+        super().__init__([self._model, *rows], [self.figure.framed(), self.text, self.export])
         self.draw()
 
     def read(self) -> SlotsRequest:
@@ -86,7 +86,6 @@ class Batching(Panel):
         self.on_load("warming up", None)
         for service in services:
             service.warm_up()
-        self.figure.fit_width()
         made, total = 0, len(services) * sum(each.new_tokens for each in requests)
         for _, done in batching.in_turns(services):
             self._services = services

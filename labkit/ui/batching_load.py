@@ -49,7 +49,7 @@ class Load(Panel):
         self.figure, self.text = LiveFigure(figures.load()), w.HTML()
         self.export = Export("load", self._write)
         row = w.HBox([self.slots, self.count])
-        super().__init__([self._model, row], [self.figure, self.text, self.export])
+        super().__init__([self._model, row], [self.figure.framed(), self.text, self.export])
         self.draw()
 
     def read(self) -> LoadRequest:
@@ -60,7 +60,6 @@ class Load(Panel):
         everybody = request.traffic.requests()
         batching.check(loaded, everybody, request.slots, services=2 * len(LOADS))
         self.on_load("warming up", None)
-        self.figure.fit_width()
         made, total = 0, (1 + 2 * len(LOADS)) * sum(each.new_tokens for each in everybody)
         (whole,) = batching.serve(loaded, everybody, request.slots, ["continuous"])
         whole.warm_up()

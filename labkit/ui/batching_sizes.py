@@ -53,7 +53,7 @@ class BatchSizes(Panel):
         self.figure, self.text = LiveFigure(figures.batch_sizes()), w.HTML()
         self.export = Export("batch_sizes", self._write)
         row = w.HBox([self.most, self.context])
-        super().__init__([self._model, row], [self.figure, self.text, self.export])
+        super().__init__([self._model, row], [self.figure.framed(), self.text, self.export])
         for control in (self._model.model, self._model.dtype, self.most, self.context):
             control.observe(self._changed, "value")
         self.draw()
@@ -69,7 +69,6 @@ class BatchSizes(Panel):
         full = {size: _full(size, request.context).requests() for size in sizes}
         batching.check(loaded, full[sizes[-1]], sum(sizes))  # all caches are there at once
         services = [batching.serve(loaded, full[size], size, ["static"])[0] for size in sizes]
-        self.figure.fit_width()
         for service in services:
             self.on_load("warming up", None)
             service.warm_up()

@@ -36,7 +36,7 @@ class VerdictView(w.VBox):
     def __init__(self):
         self.figure = LiveFigure(figures.shares())
         self.text = w.HTML()
-        super().__init__([self.figure, self.text], layout={"display": "none"})
+        super().__init__([self.figure.framed(), self.text], layout={"display": "none"})
 
     def show(self, findings: Sequence[Finding], above: str = "") -> None:
         """Replaces what is shown. `above` is HTML."""
@@ -51,7 +51,6 @@ class VerdictView(w.VBox):
         )
         self.layout.display = ""
         self.figure.show_curves(figures.shares_curves(rows), figures.shares_layout(rows))
-        self.figure.fit_width()
 
 
 def label(number: int | None, verdict: Verdict) -> str:
