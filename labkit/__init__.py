@@ -10,6 +10,7 @@
     quantised   weights of fewer bits; perplexity: what they cost the text
     measure     the clock: warm-up, synchronising, one Step for each token
     ladder      the same text in faster and faster ways, each against its own roof
+    gpu_check   race, prefill, decode and ladder at 8B on a GPU, written as traces
     attention   attention back ends side by side: time and memory
     batching    many requests at once: static batches, continuous, transformers' own
     figures     records to Plotly figures
