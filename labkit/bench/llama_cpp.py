@@ -96,7 +96,8 @@ def loop_of(gguf: Path, context: int) -> Loop:
     from llama_cpp import Llama
 
     threads = torch.get_num_threads()
-    llama = Llama(str(gguf), n_ctx=context, n_threads=threads, verbose=False)
+    how = {"n_threads": threads, "n_threads_batch": threads, "verbose": False}
+    llama = Llama(str(gguf), n_ctx=context, **how)
 
     def loop(prompts: Sequence[Sequence[int]], new_tokens: int) -> Iterator[Forward]:
         llama.reset()
