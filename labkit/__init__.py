@@ -4,6 +4,7 @@
     roofline    bytes and FLOPs from a model's shape, and the time they must take
     catalog     shapes of models and data of machines, from data/
     models      loads a model, or builds one from its shape; says what fits
+    pages       memory in large pages, for weights that are streamed
     generate    naive, cached, preallocated: iterators of tokens, without a clock
     speculative guesses that one pass checks: the same tokens from fewer passes
     compiled    a decode step as one program; lean: a Llama's, written out for the compiler

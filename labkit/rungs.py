@@ -155,7 +155,7 @@ KINDS = (
     ),
     Kind(
         "weight layout",
-        "tall weights lie column by column, as this CPU streams them faster",
+        "tall weights lie column by column, all in large pages, as a CPU streams them faster",
         "turning them once while loading",
         turned,
         fixed,

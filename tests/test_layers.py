@@ -27,8 +27,9 @@ ALLOWED = {
     "progress": ".records platformdirs filelock",
     "results": ".records .progress",
     "generate": "torch transformers",
-    "measure": ".records torch psutil",
-    "models": ".records .catalog torch transformers safetensors huggingface_hub"
+    "pages": "torch",
+    "measure": ".records .pages torch psutil",
+    "models": ".records .catalog .pages torch transformers safetensors huggingface_hub"
     " platformdirs filelock psutil tqdm",
     "endpoints": ".records httpx",
     "probing": ".records .generate .measure .models torch transformers",

@@ -17,6 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..pages import in_large_pages
+
 MB = 1_000_000
 BLOCK = 2**22  # random numbers made; a pool repeats them, which no memory can tell from new ones
 UNKNOWN_CACHE_BYTES = 128 * MB
@@ -94,6 +96,8 @@ def tasks(
         pool = block.repeat(-(-pool_bytes // (block.numel() * block.element_size())))
         if not number:
             yield copies(sizes, pool)
+        if dtype == torch.float32:
+            pool = in_large_pages(pool)  # as `models` stores such weights
         yield from reads(sizes, pool)
         del pool
         yield from products(sizes, block)
@@ -114,7 +118,9 @@ def read_a_layer(device: torch.device) -> Callable[[], object]:
     if device.type != "cpu":
         return lambda: None
     width = 1024
-    weights = random_numbers(LAYERS_READ * WEIGHTS_BYTES // 4, torch.float32, device)
+    weights = in_large_pages(
+        random_numbers(LAYERS_READ * WEIGHTS_BYTES // 4, torch.float32, device)
+    )
     row = weights[:width].view(1, width)
     turn = cycle(weights.view(LAYERS_READ, -1, width))
     return lambda: F.linear(row, next(turn))
