@@ -96,10 +96,10 @@ def chart(args: argparse.Namespace) -> Figures:
     SmolLM2."""
     from ..bench import chart_tax as bench
 
-    # Each run lasts for some updates of the chart. A toy's step is a millisecond, which a machine's
-    # noise moves by a fifth: more pairs, so that their median still tells a hundredth.
-    yield from bench.measure("toy", 5 * args.pairs, new_tokens=160)
-    yield from bench.measure(MODEL, args.pairs, new_tokens=32)
+    # Each run lasts for some updates of the chart and no longer: a machine's noise moves a pair by a
+    # fifth, so it takes many short pairs for their median to tell a hundredth.
+    yield from bench.measure("toy", 10 * args.pairs, new_tokens=160)
+    yield from bench.measure(MODEL, 3 * args.pairs, new_tokens=12)
 
 
 def first_point(args: argparse.Namespace) -> Figures:
