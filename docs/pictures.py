@@ -28,6 +28,9 @@ PICTURES = {
     "04": (0, CHART),
     "05": (0, CHART),
     "06": (0, CHART),
+    "07": (1, CHART),
+    "08": (0, CHART),
+    "09": (4, CHART),
 }
 
 
