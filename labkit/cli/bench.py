@@ -96,7 +96,7 @@ def chart(args: argparse.Namespace) -> Figures:
     SmolLM2."""
     from ..bench import chart_tax as bench
 
-    # Each run lasts for some updates of the chart and no longer: a machine's noise moves a pair by a
+    # Each run lasts for some updates of the chart and no longer: noise moves a pair of runs by a
     # fifth, so it takes many short pairs for their median to tell a hundredth.
     yield from bench.measure("toy", 10 * args.pairs, new_tokens=160)
     yield from bench.measure(MODEL, 3 * args.pairs, new_tokens=12)
