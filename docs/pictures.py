@@ -19,6 +19,7 @@ from labkit.bench import browser
 DOCS = Path(__file__).parent
 LESSONS = DOCS.parent / "notebooks"
 # lesson -> (which of its panels, what of the panel)
+TALLEST = 1050  # pixels; the tables below a run are longer
 CHART, PANEL = ".js-plotly-plot", ".labkit-panel"
 PICTURES = {
     "00": (1, CHART),
@@ -46,7 +47,8 @@ def take(page, lesson: str, address: str) -> None:
         step_by_hand(page, panel)
     page.wait_for_timeout(2000)  # the chart's last update
     shown = panel if part == PANEL else panel.locator(part)
-    shown.screenshot(path=DOCS / f"{lesson}.png")
+    box = shown.bounding_box()
+    page.screenshot(path=DOCS / f"{lesson}.png", clip=box | {"height": min(box["height"], TALLEST)})
 
 
 def step_by_hand(page, panel) -> None:
@@ -63,7 +65,7 @@ def main(lessons: list[str]) -> None:
         with browser.jupyter_lab(folder) as address:
             for lesson in lessons or PICTURES:
                 (path,) = folder.glob(f"{lesson}_*.ipynb")
-                with browser.chromium_page(height=1500) as page:
+                with browser.chromium_page(height=2400) as page:
                     take(page, lesson, address.format(path.name))
                     browser.shut_down_kernel(page)
 

@@ -103,12 +103,12 @@ def decode() -> go.Figure:
 
 
 def _axes(figure: go.Figure) -> None:
-    plain(figure, height=680)
+    plain(figure, height=700)
     figure.update_layout(
         barmode="stack",
         bargap=0.25,
-        legend={"y": -0.11, "yanchor": "top", "x": 0, "xanchor": "left", "traceorder": "normal"},
-        margin={"b": 110, "t": 72},
+        legend={"y": -0.14, "yanchor": "top", "x": 0, "xanchor": "left", "traceorder": "normal"},
+        margin={"b": 126, "t": 72},
     )
     figure.update_annotations(font_size=13)
     figure.update_yaxes(title_text="MB", row=1, col=1)
