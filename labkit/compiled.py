@@ -81,7 +81,7 @@ class Compiled:
         """
         check(self.model, prompts, new_tokens)
         ids, mask = pad_left(prompts, pad_id(self.model), self.model.device)
-        slots = -(-(ids.shape[1] + new_tokens - 1) // SLOTS) * SLOTS
+        slots = rounded_up(ids.shape[1] + new_tokens - 1)
         self._get_ready(len(prompts), slots, mask is not None)
         cache = self._caches[len(prompts), slots]
         cache.reset()
@@ -124,6 +124,11 @@ class Compiled:
     def _run(self, ids: Tensor, positions: Tensor, mask: Tensor | None, cache) -> Tensor:
         torch.compiler.cudagraph_mark_step_begin()
         return self._step(ids, positions, mask, cache).clone()  # a graph's output is overwritten
+
+
+def rounded_up(slots: int) -> int:
+    """The slots of the smallest cache that is compiled for and has so many."""
+    return -(-slots // SLOTS) * SLOTS
 
 
 def _whole_step(model) -> Step:

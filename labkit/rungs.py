@@ -21,7 +21,6 @@ from .roofline import forward, naive_step
 from .roofline.quantised import quantised_step
 from .speculative import speculative
 
-SLOTS = 128  # as in `compiled`, which is not imported before it is wanted: it brings the compiler
 Arm = Callable[..., Iterator[generate.Forward]]  # (prompts, new tokens) -> tokens
 CostOf = Callable[[ModelShape, GuessPass, str, int], Cost]  # shape, pass, dtype, slots
 
@@ -124,8 +123,10 @@ def fewer(shape: ModelShape, one: GuessPass, dtype: str, slots: int) -> Cost:
 
 
 def rounded_up(slots: int) -> int:
-    """A compiled step's cache has a multiple of so many, so that few sizes are compiled."""
-    return -(-slots // SLOTS) * SLOTS
+    """The slots that a compiled step's cache really has."""
+    from . import compiled  # brings the compiler, which a rung that was climbed has by now
+
+    return compiled.rounded_up(slots)
 
 
 KINDS = (

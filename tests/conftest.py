@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from toys import FAMILIES, tiny_model
 
+from labkit import models, probing
+
 
 @pytest.fixture(params=FAMILIES)
 def any_model(request):
@@ -15,3 +17,15 @@ def any_model(request):
 @pytest.fixture
 def llama():
     return tiny_model("llama")
+
+
+@pytest.fixture(scope="module")
+def toy():
+    """The lab's toy model, where panels would load it."""
+    return models.load("toy")
+
+
+@pytest.fixture
+def no_earlier_probe(monkeypatch):
+    """What this machine's user has probed must not decide a test."""
+    monkeypatch.setattr(probing, "known_roofs", lambda device: None)

@@ -8,14 +8,9 @@ import pytest
 import torch
 from transformers import DynamicCache, StaticCache
 
-from labkit import caches, models, roofline
+from labkit import caches, roofline
 from labkit.measure.clock import cache_bytes
 from labkit.sweeps import BadSweep
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return models.load("toy")
 
 
 def test_the_formula_equals_the_tensors_for_every_kind_and_length():

@@ -23,11 +23,6 @@ ROOFS = Roofs("cpu", {"float32": 4e10}, 1e10, 1e10, overhead_s=0.001)
 ARMS = ("naive", "cached", "preallocated")
 
 
-@pytest.fixture(scope="module")
-def toy():
-    return models.load("toy")
-
-
 def climbed(toy, **options) -> Ladder:
     climb = Climb(LadderRequest(toy, new_tokens=12, **options), toy, ROOFS)
     assert list(climb.steps())[-1] == pytest.approx(1)

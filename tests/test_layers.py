@@ -44,7 +44,7 @@ ALLOWED = {
     "lean": ".generate .compiled .quantised torch transformers",
     "perplexity": "torch",
     "guesses": ".records .generate .measure .models .experiments .speculative torch",
-    "rungs": ".records .roofline .generate .models .lean .quantised .speculative torch",
+    "rungs": ".records .roofline .generate .models .compiled .lean .quantised .speculative torch",
     "ladder": ".records .roofline .generate .measure .models .experiments .guesses .rungs",
     "attention": ".records .roofline .summary .measure .models .sweeps torch flash_attn",
     "gpu_check": ".records .roofline .measure .models .probing .experiments .sweeps_passes"

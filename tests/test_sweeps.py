@@ -13,7 +13,7 @@ import pytest
 import torch
 from toys import MACHINE
 
-from labkit import catalog, measure, models, sweeps
+from labkit import catalog, measure, sweeps
 from labkit.measure import repeat
 from labkit.records.sweep import (
     Sweep,
@@ -27,11 +27,6 @@ from labkit.sweeps import ATTENTION, REST, WHOLE, BadSweep
 
 CPU = torch.device("cpu")
 SMALL = catalog.model("toy")
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return models.load("toy")
 
 
 def sweep_of(seconds, lengths=(64, 128, 256, 512), name="attention") -> Sweep:

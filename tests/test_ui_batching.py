@@ -8,8 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from labkit import models, probing, ui
-from labkit.batching import service as service_module
+from labkit import batching, models, ui
 from labkit.batching.slots import Slots
 from labkit.records.machine import Roofs
 from labkit.roofline.batching import saturation_batch
@@ -21,16 +20,7 @@ TIMEOUT_S = 60
 ROOFS = Roofs("cpu", {"float32": 4e10}, 1e10, 1e10, overhead_s=0.001)
 SCRIPT = "<script>alert(1)</script>"
 
-
-@pytest.fixture(autouse=True)
-def no_earlier_probe(monkeypatch):
-    """What this machine's user has probed must not decide a test."""
-    monkeypatch.setattr(probing, "known_roofs", lambda device: None)
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return models.load("toy")
+pytestmark = pytest.mark.usefixtures("no_earlier_probe")
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +93,7 @@ def test_stop_in_the_middle_keeps_what_was_served_frees_the_cache_and_the_next_r
     toy, monkeypatch
 ):
     panel = ui.batching(toy, slots=2, requests=20, answers=(200, 256))
-    turns = service_module.in_turns
+    turns = batching.in_turns
 
     def stopped_after_a_while(services):
         for place, turn in enumerate(turns(services)):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from labkit import guesses, models, probing, rungs, ui
+from labkit import guesses, rungs, ui
 from labkit.figures.speculative import GuessBar
 from labkit.guesses import OWN_LAYERS
 from labkit.ladder import DEFAULT
@@ -22,16 +22,7 @@ TIMEOUT_S = 60
 ROOFS = Roofs("cpu", {"float32": 4e10}, 1e10, 1e10, overhead_s=0.001)
 SCRIPT = "<script>alert(1)</script>"
 
-
-@pytest.fixture(autouse=True)
-def no_earlier_probe(monkeypatch):
-    """What this machine's user has probed must not decide a test."""
-    monkeypatch.setattr(probing, "known_roofs", lambda device: None)
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return models.load("toy")
+pytestmark = pytest.mark.usefixtures("no_earlier_probe")
 
 
 @pytest.fixture(scope="module")

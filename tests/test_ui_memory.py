@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from toys import MACHINE, SHAPE
 
-from labkit import catalog, models, probing, roofline, ui
+from labkit import catalog, roofline, ui
 from labkit.caches import CacheCount
 from labkit.records.machine import Roofs
 from labkit.records.sweep import Sweep, SweepPoint
@@ -21,16 +21,7 @@ TIMEOUT_S = 60
 ROOFS = Roofs("cpu", {"float32": 4e10}, 1e10, 1e10, overhead_s=0.001)
 SHAPE_OF_TOY = catalog.model("toy")
 
-
-@pytest.fixture(autouse=True)
-def no_earlier_probe(monkeypatch):
-    """What this machine's user has probed must not decide a test."""
-    monkeypatch.setattr(probing, "known_roofs", lambda device: None)
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return models.load("toy")
+pytestmark = pytest.mark.usefixtures("no_earlier_probe")
 
 
 def line(panel, name: str):

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from labkit import catalog, models, probing, roofline, ui
+from labkit import catalog, roofline, ui
 from labkit.records.machine import Roofs
 from labkit.records.workload import Workload
 from labkit.roofline.arms import Said, off_by, predict_arm
@@ -19,16 +19,7 @@ TIMEOUT_S = 60
 ROOFS = Roofs("cpu", {"float32": 4e10, "bfloat16": 4e10}, 1e10, 1e10, overhead_s=0.001)
 SCRIPT = "<script>alert(1)</script>"
 
-
-@pytest.fixture(autouse=True)
-def no_earlier_probe(monkeypatch):
-    """What this machine's user has probed must not decide a test."""
-    monkeypatch.setattr(probing, "known_roofs", lambda device: None)
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return models.load("toy")
+pytestmark = pytest.mark.usefixtures("no_earlier_probe")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from toys import MACHINE
 
-from labkit import catalog, models, roofline, ui
+from labkit import catalog, roofline, ui
 from labkit.records.sweep import Sweep, SweepPoint, power_law
 from labkit.sweeps import ATTENTION, REST, WHOLE
 from labkit.ui import token_cost
@@ -18,11 +18,6 @@ from labkit.ui.quadratic_text import attention_told, meeting, naive_told
 
 TIMEOUT_S = 60
 SMOL = catalog.model("SmolLM2-135M")
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return models.load("toy")
 
 
 def line(panel, name: str):

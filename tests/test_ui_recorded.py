@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from toys import trace_of
 
-from labkit import catalog, probing, ui
+from labkit import catalog, ui
 from labkit.records import Machine, to_json
 from labkit.records.machine import Roofs
 from labkit.ui.recorded import (
@@ -23,10 +23,7 @@ from labkit.ui.recorded import (
 THERE = Machine("Far <b>GPU</b>", "cuda", 80_000_000_000)
 ROOFS = Roofs("cuda", {"float32": 4e12}, 1e12, 1e12, overhead_s=0.001)
 
-
-@pytest.fixture(autouse=True)
-def no_earlier_probe(monkeypatch):
-    monkeypatch.setattr(probing, "known_roofs", lambda device: None)
+pytestmark = pytest.mark.usefixtures("no_earlier_probe")
 
 
 def run(roofs: Roofs | None = ROOFS):

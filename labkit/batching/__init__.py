@@ -12,10 +12,11 @@ batching, over the same requests.
 
 from collections.abc import Sequence
 
+from ..measure import interleaved as in_turns
 from ..models import Loaded
 from ..records.serving import Request
 from .policies import continuous, static
-from .service import Policy, Service, check, in_turns
+from .service import Policy, Service, check
 from .traffic import LENGTHS, Traffic
 
 __all__ = ["LENGTHS", "POLICIES", "Service", "Traffic", "check", "in_turns", "serve"]

@@ -9,7 +9,7 @@ where no request is waiting the clock jumps to the next arrival.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter_ns
@@ -176,18 +176,6 @@ class Service:
         """Cached positions that this request still needs; the last token is never read."""
         times = self._times[number]
         return 0 if times.done else times.request.prompt_tokens + len(times.token_ids) - 1
-
-
-def in_turns(services: Iterable[Service]) -> Iterator[tuple[Service, ServedPass]]:
-    """A pass of each service in turn, so that a drifting machine slows all of them alike."""
-    going = list(services)
-    while going:
-        for service in list(going):
-            done = service.step()
-            if done is None:
-                going.remove(service)
-            else:
-                yield service, done
 
 
 def described(loaded: models.Loaded) -> dict:

@@ -8,8 +8,6 @@ them, so the prefill counts on neither side.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 from time import perf_counter_ns
@@ -21,22 +19,10 @@ from .. import experiments
 from ..experiments import RaceRequest
 from ..models import Loaded
 from .stats import Figure, differing, ratios
+from .steps import Side, take_turns, times
 
 AT_MOST = 0.80
 LAB, PLAIN, FAST = "labkit", "generate, as loaded", "generate, labkit's weight order"
-
-
-@dataclass
-class Side:
-    """One of the three contenders: `once` gives the median time of a token and the token ids."""
-
-    once: Callable[[], tuple[float, list[int]]]
-    medians_s: list[float] = field(default_factory=list)
-    token_ids: list[int] = field(default_factory=list)
-
-    def take_turn(self) -> None:
-        median_s, self.token_ids = self.once()
-        self.medians_s.append(median_s)
 
 
 def measure(fast: Loaded, plain: Loaded, pairs: int, new_tokens: int = 64) -> tuple[Figure, ...]:
@@ -48,11 +34,7 @@ def measure(fast: Loaded, plain: Loaded, pairs: int, new_tokens: int = 64) -> tu
         PLAIN: Side(lambda: by_generate(plain, ids, new_tokens)),
         FAST: Side(lambda: by_generate(fast, ids, new_tokens)),
     }
-    for side in sides.values():
-        side.once()  # warm-up
-    for pair in range(pairs):
-        for side in list(sides.values())[:: 1 if pair % 2 else -1]:
-            side.take_turn()
+    take_turns(sides, pairs)
     return _figures(sides)
 
 
@@ -103,6 +85,6 @@ def _figures(sides: dict[str, Side]) -> tuple[Figure, ...]:
     return (
         Figure(f"{LAB} ÷ {PLAIN}", against[PLAIN], at_most=AT_MOST),
         Figure(f"{LAB} ÷ {FAST}", against[FAST]),
-        *(Figure(f"{n}, ms a token", tuple(s * 1e3 for s in sides[n].medians_s)) for n in sides),
+        *times(sides),
         Figure("tokens that differ", (unlike,), at_most=0),
     )

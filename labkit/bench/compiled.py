@@ -21,7 +21,7 @@ from ..models import Loaded
 from ..models.shapes import config_of
 from ..records import ModelShape, Roofs
 from .stats import Figure, differing, ratios
-from .steps import PROMPT, by_loop, side, take_turns, times, warm_up
+from .steps import PROMPT, by_loop, side, take_turns, times
 
 OF_THE_ROOF = 0.75
 EAGER, COMPILED = "preallocated", "compiled"
@@ -38,11 +38,12 @@ def measure(
     ids = fast.tokenizer.encode(PROMPT, chat=True)
     loops = {EAGER: partial(preallocated, fast.model), COMPILED: fastest(plain.model)}
     sides = {name: side(loop, ids, new_tokens, fast.device) for name, loop in loops.items()}
-    warm_up(sides)
-    roofs = []
-    for number in range(rounds):
-        roofs.append(probe(plain.device, quick=True).read_bytes_per_s)
-        take_turns(sides, number)
+    roofs: list[float] = []
+    take_turns(
+        sides,
+        rounds,
+        before=lambda: roofs.append(probe(plain.device, quick=True).read_bytes_per_s),
+    )
     eager_s, compiled_s = (one.medians_s for one in sides.values())
     needed = bytes_needed(plain.shape, len(ids) + new_tokens // 2)
     rates = [needed / seconds for seconds in compiled_s]

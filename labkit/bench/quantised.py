@@ -19,7 +19,7 @@ from ..quantised import KINDS, kv8, quantised, stored_bytes
 from ..roofline.quantised import quantised_step
 from ..summary import gb
 from .stats import Figure, ratios
-from .steps import PROMPT, side, take_turns, times, warm_up
+from .steps import PROMPT, side, take_turns, times
 
 AT_LEAST = 1.8
 WHOLE = "float32"
@@ -32,9 +32,7 @@ def measure(loaded: Loaded, rounds: int = 5, new_tokens: int = 48) -> tuple[Figu
     forms = {WHOLE: loaded, **{kind: quantised(loaded, kind) for kind in KINDS}}
     ids = loaded.tokenizer.encode(PROMPT, chat=True)
     sides = {n: side(fastest(f.model), ids, new_tokens, f.device) for n, f in forms.items()}
-    warm_up(sides)
-    for number in range(rounds):
-        take_turns(sides, number)
+    take_turns(sides, rounds)
     gains = {n: ratios(sides[WHOLE].medians_s, sides[n].medians_s) for n in KINDS}
     best = max(KINDS, key=lambda kind: sorted(gains[kind])[rounds // 2])
     return (
@@ -84,8 +82,6 @@ def _cache(loaded: Loaded, ids: list[int], new_tokens: int, rounds: int) -> list
         CACHE: lambda *asked: cached(loaded.model, *asked, cache=kv8(loaded.model)),
     }
     sides = {name: side(loop, ids, new_tokens, loaded.device) for name, loop in loops.items()}
-    warm_up(sides)
-    for number in range(rounds):
-        take_turns(sides, number)
+    take_turns(sides, rounds)
     slower = ratios(sides[CACHE].medians_s, sides[WHOLE].medians_s)
     return [Figure("cache in 8 bits: step ÷ that with a float32 cache, eager", slower)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from time import perf_counter_ns
 
@@ -10,11 +11,23 @@ import torch
 
 from ..generate import Forward
 from ..measure import synchronise
-from .cached_vs_generate import Side
 from .stats import Figure
 
 PROMPT = "Why is the sky blue?"
 Loop = Callable[[Sequence[Sequence[int]], int], Iterator[Forward]]
+
+
+@dataclass
+class Side:
+    """One of the contenders: `once` gives the median time of a token and the token ids."""
+
+    once: Callable[[], tuple[float, list[int]]]
+    medians_s: list[float] = field(default_factory=list)
+    token_ids: list[int] = field(default_factory=list)
+
+    def take_turn(self) -> None:
+        median_s, self.token_ids = self.once()
+        self.medians_s.append(median_s)
 
 
 def side(loop: Loop, ids: Sequence[int], new_tokens: int, device: torch.device) -> Side:
@@ -38,16 +51,19 @@ def by_loop(
         tokens.append(forward.token_ids[0].item())
 
 
-def warm_up(sides: Mapping[str, Side]) -> None:
-    """Each side once for nothing."""
+def take_turns(
+    sides: Mapping[str, Side], rounds: int, before: Callable[[], object] = lambda: None
+) -> None:
+    """Each side once for nothing, then all of them in turn; every other round backwards.
+
+    `before` is called at the beginning of each round.
+    """
     for one in sides.values():
         one.once()
-
-
-def take_turns(sides: Mapping[str, Side], number: int) -> None:
-    """One round, every other one backwards."""
-    for one in list(sides.values())[:: 1 if number % 2 else -1]:
-        one.take_turn()
+    for number in range(rounds):
+        before()
+        for one in list(sides.values())[:: 1 if number % 2 else -1]:
+            one.take_turn()
 
 
 def times(sides: Mapping[str, Side]) -> list[Figure]:

@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from ..records.serving import RequestTimes, Serving
 from .passes import NOTHING, points
-from .style import INK, STYLE, Curve, escape, plain
+from .style import INK, STYLE, Curve, place, plain
 
 POLICIES = ("static", "continuous")
 # part of a stay -> (colour, dash)
@@ -31,10 +31,7 @@ def serving_place(servings: Sequence[Serving]) -> str:
     if not servings:
         return "nothing measured yet"
     first = servings[0]
-    return escape(
-        f"{first.origin} on {first.machine.name} ({first.machine.device}) · {first.name} · "
-        f"{first.dtype}"
-    )
+    return place(first.origin, first.machine, first.name, first.dtype)
 
 
 # ---- who held which slot -------------------------------------------------------------------------

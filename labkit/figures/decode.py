@@ -27,7 +27,7 @@ from .passes import (
     spread,
     spread_line,
 )
-from .style import Curve, plain
+from .style import Curve, bar, plain
 
 TITLES = (
     "bytes of one step",
@@ -183,14 +183,13 @@ def _part(part: str, color: str) -> go.Bar:
 def _format_bars(name: str, color: str, pattern: str) -> go.Bar:
     """Beside each other, though the ledger's bars are stacked: each has its own offset group."""
     kind = name.removeprefix("formats-")
-    return go.Bar(
-        meta=name,
+    return bar(
+        name,
+        color,
+        pattern,
         name=kind,
         showlegend=False,
         visible=False,
         offsetgroup=kind,
-        marker={"color": color, "pattern": {"shape": pattern}},
-        textposition="outside",
-        cliponaxis=False,
         hovertemplate=f"%{{x}}: %{{y:{NUMBER}}} ms<extra>{kind}</extra>",
     )

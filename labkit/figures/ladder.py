@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from ..records.ladder import Ladder, Rung
 from .passes import MEASURED, NOTHING, PREDICTED
-from .style import INK, Curve, plain, provenance
+from .style import INK, Curve, bar, plain, provenance
 
 
 def ladder() -> go.Figure:
@@ -68,15 +68,13 @@ def _bars(name: str, rungs: list[Rung] | tuple[Rung, ...], per_s: list[float]) -
 
 
 def _bar(name: str, color: str, pattern: str) -> go.Bar:
-    return go.Bar(
-        meta=name,
-        name=name,
+    return bar(
+        name,
+        color,
+        pattern,
         orientation="h",
         x=NOTHING,
         y=NOTHING,
         visible=False,
-        marker={"color": color, "pattern": {"shape": pattern}},
-        textposition="outside",
-        cliponaxis=False,
         hovertemplate=f"%{{y}}: %{{x:.3s}} tokens/s<extra>{name}</extra>",
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -16,7 +15,7 @@ from plotly.subplots import make_subplots
 from ..records.machine import Roofs
 from ..records.passes import Passes, Timing
 from .passes import mark, measured_line, median_ms, points, predicted_line, spread, spread_line
-from .style import Curve, plain
+from .style import Curve, place, plain
 
 TITLES = ("time to first token", "achieved FLOP/s", "under the roofline")
 
@@ -128,6 +127,4 @@ def prefill_layout(passes: Passes | None, dtype: str) -> dict:
     """The title: where this was measured, or that nothing was."""
     if passes is None or not passes.timings:
         return {"title.text": "nothing measured yet"}
-    machine = passes.machine
-    where = f"{passes.origin} on {machine.name} ({machine.device}) · {passes.name} · {dtype}"
-    return {"title.text": escape(where)}
+    return {"title.text": place(passes.origin, passes.machine, passes.name, dtype)}

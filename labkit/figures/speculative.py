@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from ..records.speculation import Guessed
 from .passes import MEASURED, NOTHING, PREDICTED
-from .style import INK, Curve, plain, provenance
+from .style import INK, Curve, bar, plain, provenance
 
 TITLE = "nothing measured yet"
 
@@ -35,15 +35,13 @@ def guessing() -> go.Figure:
     figure = go.Figure()
     for name, color, pattern in (("measured", MEASURED, ""), ("predicted", PREDICTED, "/")):
         figure.add_trace(
-            go.Bar(
-                meta=name,
-                name=name,
+            bar(
+                name,
+                color,
+                pattern,
                 x=NOTHING,
                 y=NOTHING,
                 visible=False,
-                marker={"color": color, "pattern": {"shape": pattern}},
-                textposition="outside",
-                cliponaxis=False,
                 hovertemplate=f"%{{x}} guesses: %{{y:.2f}} times<extra>{name}</extra>",
             )
         )

@@ -13,7 +13,7 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from ..records import Trace
+from ..records import Machine, Trace
 
 INK = "#808080"
 GRID = "rgba(128,128,128,0.25)"
@@ -51,12 +51,14 @@ def provenance(traces: Sequence[Trace]) -> str:
     """Measured or recorded, what, and on which machine: every chart of a run says so."""
     if not traces:
         return "nothing measured yet"
-    first = traces[0]
-    return escape(
-        f"{first.origin} on {first.machine.name} ({first.machine.device}) · "
-        f"{first.settings.model} · {first.settings.dtype} · "
-        f"prompt of {first.settings.prompt_tokens} tokens"
-    )
+    first, settings = traces[0], traces[0].settings
+    prompt = f"prompt of {settings.prompt_tokens} tokens"
+    return place(first.origin, first.machine, settings.model, settings.dtype, prompt)
+
+
+def place(origin: str, machine: Machine, *what: str) -> str:
+    """Measured or recorded, on which machine, and what: HTML."""
+    return escape(" · ".join((f"{origin} on {machine.name} ({machine.device})", *what)))
 
 
 def plain(figure: go.Figure, height: int) -> None:
@@ -74,3 +76,13 @@ def plain(figure: go.Figure, height: int) -> None:
     )
     figure.update_xaxes(linecolor=INK, **AXIS)
     figure.update_yaxes(rangemode="tozero", automargin=True, **AXIS)
+
+
+def bar(meta: str, color: str, pattern: str, **more) -> go.Bar:
+    """A bar with its value written at its end, for the curve `meta`; called so, unless renamed."""
+    return go.Bar(
+        {"meta": meta, "name": meta, **more},
+        marker={"color": color, "pattern": {"shape": pattern}},
+        textposition="outside",
+        cliponaxis=False,
+    )

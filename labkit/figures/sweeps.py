@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ..records.sweep import PowerLaw, Sweep
-from .style import Curve, escape
+from .style import Curve, escape, place
 
 NONE = np.empty(0)
 
@@ -75,11 +75,8 @@ def where(sweeps: tuple[Sweep, ...]) -> str:
     if not sweeps:
         return "nothing measured yet"
     first = sweeps[0]
-    threads = f" · {first.threads} thread{'s' * (first.threads > 1)}" if first.threads else ""
-    return escape(
-        f"{first.origin} on {first.machine.name} ({first.machine.device}) · {first.model} · "
-        f"{first.dtype}{threads}"
-    )
+    threads = [f"{first.threads} thread{'s' * (first.threads > 1)}"] if first.threads else []
+    return place(first.origin, first.machine, first.model, first.dtype, *threads)
 
 
 DOUBLINGS = [2**power for power in range(4, 21)]

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from .passes import MEASURED, NUMBER, PREDICTED
-from .style import Curve, plain
+from .style import Curve, bar, plain
 
 TITLES = ("time to first token (TTFT), ms", "time per later token (TPOT), ms")
 
@@ -65,14 +65,13 @@ def _ms(value: float) -> str:
 
 
 def _bars(metric: str, kind: str, color: str, pattern: str, legend: bool) -> go.Bar:
-    return go.Bar(
-        meta=f"{metric}-{kind}",
+    return bar(
+        f"{metric}-{kind}",
+        color,
+        pattern,
         orientation="h",
         name="the run" if kind == "given" else "predicted",
         legendgroup=kind,
         showlegend=legend,
-        marker={"color": color, "pattern": {"shape": pattern}},
-        textposition="outside",
-        cliponaxis=False,
         hovertemplate=f"%{{y}}: %{{x:{NUMBER}}} ms<extra>{kind}</extra>",
     )

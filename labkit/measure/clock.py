@@ -165,7 +165,13 @@ def cache_bytes(cache) -> int:
     return sum(t.numel() * t.element_size() for layer in layers for t in (layer.keys, layer.values))
 
 
-def interleaved(runs: Iterable[Run]) -> Iterator[tuple[Run, Step]]:
+class Stepping(Protocol):
+    """Whatever goes on step by step; a step gives None at the end."""
+
+    def step(self) -> object | None: ...
+
+
+def interleaved(runs: Iterable[Stepping]) -> Iterator[tuple[Stepping, object]]:
     """A step of each run in turn, so that a drifting machine slows all of them alike."""
     going = list(runs)
     while going:

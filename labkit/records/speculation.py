@@ -6,7 +6,9 @@ step that read nothing for each guess that was right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from .agreement import Agreement, agreement
 from .trace import Trace
@@ -93,3 +95,26 @@ class Guessed:
     @property
     def same(self) -> Agreement:
         return agreement(self.plain, self.guessed)
+
+
+SCHEMA = "labkit-guesses-1"
+COLUMNS = "text,at_most,guesses,right,passes,tokens,plain_tpot_s,guessed_tpot_s"
+
+
+def guesses_to_json(found: Sequence[Guessed]) -> str:
+    """Everything, as JSON text."""
+    rows = [asdict(one) for one in found]
+    return json.dumps({"schema": SCHEMA, "runs": rows}, ensure_ascii=False)
+
+
+def guesses_to_csv(found: Sequence[Guessed]) -> str:
+    """A row for each text and number of guesses, for spreadsheets."""
+    return "\n".join([COLUMNS, *map(_row, found)]) + "\n"
+
+
+def _row(one: Guessed) -> str:
+    counts = one.counts
+    task = one.task.replace('"', "'").replace("\n", " ")
+    cells = (one.at_most, counts.guesses, counts.right, len(counts.passes), counts.tokens)
+    times = (one.plain.tpot_s, one.guessed.tpot_s)
+    return ",".join([f'"{task}"', *map(str, cells), *map(str, times)])

@@ -22,7 +22,7 @@ from .download import Export
 from .live import LiveFigure
 from .panel import Panel
 from .race_said import RaceSaid, tokens_of, work_of
-from .recorded import RecordedRuns, show_said, told_where
+from .recorded import RecordedRuns, told_where
 
 TEXT_STYLE = (
     "white-space:pre-wrap;overflow-wrap:anywhere;max-height:9em;overflow-y:auto;margin:2px 0 8px;"
@@ -161,7 +161,7 @@ class Race(Panel):
             return
         self._runs, self.traces, self._work = [], tuple(traces), None
         self._show(self.traces)
-        show_said(self._said, self.traces)
+        self._said.show_saved(self.traces)
         self._say(told_where(self.traces))
 
 

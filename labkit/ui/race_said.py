@@ -11,6 +11,7 @@ from html import escape
 import ipywidgets as w
 
 from .. import catalog, figures, roofline, summary
+from ..experiments import ARMS
 from ..records import Settings, Trace
 from ..records.machine import Roofs
 from ..records.model_shape import ModelShape
@@ -42,6 +43,23 @@ class RaceSaid:
     ) -> None:
         """Draws and tells what `work` should take; `traces` are runs of that same work, or none."""
         roofs = roofs_on(device, self._given)
+        self._show(arms, shape, work, roofs, traces, nothing_said(shape, roofs))
+
+    def show_saved(self, traces: Sequence[Trace]) -> None:
+        """The same of a saved run, from the roofs that it brought along."""
+        first, arms = traces[0], [trace.arm for trace in traces if trace.arm in ARMS]
+        nothing = "<p>No prediction: no roofs were saved with this run.</p>"
+        self._show(arms, first.model, work_of(first.settings), first.roofs, traces, nothing)
+
+    def _show(
+        self,
+        arms: Sequence[str],
+        shape: ModelShape | None,
+        work: Workload,
+        roofs: Roofs | None,
+        traces: Sequence[Trace],
+        nothing: str,
+    ) -> None:
         try:
             said, also = here(arms, shape, work, roofs), self.also.said(arms, work)
         except ValueError as error:  # a length that the model can't have
@@ -53,7 +71,7 @@ class RaceSaid:
         ]
         self.figure.show_curves(curves, {})
         star = parting(shape, work, roofs)
-        self.text.value = told(said, star, work, traces) if said else nothing_said(shape, roofs)
+        self.text.value = told(said, star, work, traces) if said else nothing
 
 
 class AlsoPredict(w.HBox):

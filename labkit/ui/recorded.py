@@ -7,15 +7,12 @@ and its prediction comes from the roofs that were measured with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from pathlib import Path
 
 import ipywidgets as w
 
-from .. import catalog, figures, measure, models
-from ..experiments import ARMS
+from .. import catalog, measure, models
 from ..records import BrokenFile, Trace, parse
-from .race_said import RaceSaid, here, parting, told, work_of
 
 FOLDER = catalog.DATA / "traces"
 CHOOSE = "Show a recorded run …"
@@ -73,22 +70,3 @@ def told_where(traces: Sequence[Trace], this: str | None = None) -> str:
     if there == this:
         return "a saved run is shown, of a machine like this one"
     return f"a saved run of another machine is shown: {there}"
-
-
-def show_said(panel: RaceSaid, traces: Sequence[Trace]) -> None:
-    """Draws and tells what the roofs that the run brought along allow each of its arms."""
-    first, arms = traces[0], [trace.arm for trace in traces if trace.arm in ARMS]
-    work, roofs = work_of(first.settings), first.roofs
-    try:
-        said, also = here(arms, first.model, work, roofs), panel.also.said(arms, work)
-    except ValueError as error:  # a length that the other model can't have
-        panel.text.value = f"<p>{escape(str(error))}</p>"
-        return
-    curves = [
-        *figures.said_curves("said", {one.arm: one.step_s for one in said}),
-        *figures.said_curves("also", {one.arm: one.step_s for one in also}),
-    ]
-    panel.figure.show_curves(curves, {})
-    star = parting(first.model, work, roofs)
-    nothing = "<p>No prediction: no roofs were saved with this run.</p>"
-    panel.text.value = told(said, star, work, traces) if said else nothing

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from statistics import median
 
 import ipywidgets as w
@@ -13,7 +11,7 @@ from .. import figures, guesses, models
 from ..figures.speculative import GuessBar
 from ..guesses import LOOKUP, OWN_LAYERS, GuessRequest
 from ..records.machine import Roofs
-from ..records.speculation import Guessed
+from ..records.speculation import Guessed, guesses_to_csv, guesses_to_json
 from ..roofline.speculative import predicted_speed_up
 from .controls import OTHER, WIDE, ModelControls
 from .download import Export
@@ -99,20 +97,7 @@ class Guessing(Panel):
         return self.found
 
     def _write(self, kind: str) -> str:
-        if kind == "json":
-            rows = [asdict(one) for one in self.found]
-            return json.dumps({"schema": "labkit-guesses-1", "runs": rows}, ensure_ascii=False)
-        rows = [_row(one) for one in self.found]
-        header = "text,at_most,guesses,right,passes,tokens,plain_tpot_s,guessed_tpot_s"
-        return "\n".join([header, *rows]) + "\n"
-
-
-def _row(one: Guessed) -> str:
-    counts = one.counts
-    task = one.task.replace('"', "'").replace("\n", " ")
-    cells = (one.at_most, counts.guesses, counts.right, len(counts.passes), counts.tokens)
-    times = (one.plain.tpot_s, one.guessed.tpot_s)
-    return ",".join([f'"{task}"', *map(str, cells), *map(str, times)])
+        return {"json": guesses_to_json, "csv": guesses_to_csv}[kind](self.found)
 
 
 def bars_of(found: Sequence[Guessed], roofs: Roofs | None) -> list[GuessBar]:
